@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "keybits/keybits.h"
+#include "../tests/arrays.h"
 
 namespace {
 
@@ -187,7 +188,7 @@ std::vector<int> library_match(const Frame &a, const Frame &b, const std::vector
     KB_INIT(options);
     options.max_ratio = RATIO;
     options.max_distance = FARTHEST;
-    if (kb_match_guided(a.rows.data(), guides.data(), guides.size(), b.rows.data(), b.keypoints.data(),
+    if (match_guided(a.rows.data(), guides.data(), guides.size(), b.rows.data(), b.keypoints.data(),
                         b.keypoints.size(), BYTES, &options, workspace, matches.data(), &count) != KB_OK)
         std::exit(1);
     for (std::size_t m = 0; m < count; m++) match_of[static_cast<std::size_t>(matches[m].a)] = matches[m].b;

@@ -14,6 +14,7 @@
 
 #include "describe/describe.h"
 #include "simd/kernels.h"
+#include "../tests/arrays.h"
 
 enum { N = 2048, WIDTH = 800, HEIGHT = 640, ROWS = 1024, CHILDREN = 10, LOOP = 1000000, REPEATS = 40 };
 
@@ -387,14 +388,14 @@ static void detect_with(kb_detector detector)
     size_t count;
     KB_INIT(options);
     options.detector = detector;
-    kb_detect(&image, &options, workspace, found_keypoints, N, &count, NULL);
+    detect_keypoints(&image, &options, workspace, found_keypoints, N, &count, NULL);
 }
 static void run_detect_hessian(const kbi_kernels *k) { (void)k, detect_with(KB_DETECTOR_HESSIAN); }
 static void run_detect_orb(const kbi_kernels *k) { (void)k, detect_with(KB_DETECTOR_ORB); }
 static void describe_with(const kb_model *model)
 {
     kb_image image = {pixels, WIDTH, HEIGHT, WIDTH, KB_FORMAT_GRAY8, 0};
-    kb_describe(model, &image, keypoints, N, NULL, workspace, rows, flags);
+    describe_keypoints(model, &image, keypoints, N, NULL, workspace, rows, flags);
 }
 static void run_bad256(const kbi_kernels *k) { (void)k, describe_with(builtin[0]); }
 static void run_bag256(const kbi_kernels *k) { (void)k, describe_with(builtin[1]); }
@@ -403,7 +404,7 @@ static void run_match(const kbi_kernels *k)
 {
     size_t count;
     (void)k;
-    kb_match_hamming(pixels, ROWS, pixels + ROWS * 64, ROWS, 32, NULL, workspace, matches, &count);
+    match_rows(pixels, ROWS, pixels + ROWS * 64, ROWS, 32, NULL, workspace, matches, &count);
 }
 
 /* Two instructions LOOP times, by which counts are checked. */

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include <keybits/keybits.h>
+#include "../tests/arrays.h"
 
 static double now(void)
 {
@@ -63,12 +64,12 @@ static bool measure(large_job *j, kb_status (*call)(large_job *, kb_workspace *)
 
 static kb_status detect(large_job *j, kb_workspace *workspace)
 {
-    return kb_detect(&j->image, &j->detect, workspace, j->keypoints, (size_t)j->detect.max_keypoints, &j->count, NULL);
+    return detect_keypoints(&j->image, &j->detect, workspace, j->keypoints, (size_t)j->detect.max_keypoints, &j->count, NULL);
 }
 
 static kb_status describe(large_job *j, kb_workspace *workspace)
 {
-    return kb_describe(j->model, &j->image, j->keypoints, j->count, NULL, workspace, j->rows, NULL);
+    return describe_keypoints(j->model, &j->image, j->keypoints, j->count, NULL, workspace, j->rows, NULL);
 }
 
 static bool print_row(large_job *j)

@@ -1,4 +1,4 @@
-/* Exact matching of n x n random binary rows, as n grows: kb_match_hamming, a plain loop that counts bits, and faiss's
+/* Exact matching of n x n random binary rows, as n grows: match_rows, a plain loop that counts bits, and faiss's
  * exact search (IndexBinaryFlat, where the build has found faiss; Debian's is compiled for any x86-64 and counts bits
  * without POPCNT, which the plain loop uses). Nanoseconds of processor time per pair of rows, one thread. The peers,
  * which look in one direction only, take a part of the queries. The exit code is 1 when their distances differ from
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "keybits/keybits.h"
+#include "../tests/arrays.h"
 
 #ifdef KB_HAVE_FAISS
 #    include <faiss/IndexBinaryFlat.h>
@@ -86,12 +87,12 @@ bool bench_rows(size_t n, size_t bytes)
     KB_INIT(options);
     double pairs = (double)n * (double)n, few = (double)nearest.size() * (double)n, start = now();
     kb_status status =
-        kb_match_hamming(a.data(), n, b.data(), n, bytes, &options, nullptr, matches.data(), &count);
+        match_rows(a.data(), n, b.data(), n, bytes, &options, nullptr, matches.data(), &count);
     double mutual = now() - start;
     options.one_way = 1;
     start = now();
     if (status == KB_OK)
-        status = kb_match_hamming(a.data(), n, b.data(), n, bytes, &options, nullptr, matches.data(), &count);
+        status = match_rows(a.data(), n, b.data(), n, bytes, &options, nullptr, matches.data(), &count);
     double one_way = now() - start;
     if (status != KB_OK) return false;
     start = now();

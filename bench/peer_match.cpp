@@ -12,6 +12,7 @@
 #include <opencv2/features2d.hpp>
 
 #include "keybits/keybits.h"
+#include "../tests/arrays.h"
 
 namespace {
 
@@ -54,9 +55,9 @@ Result ours(const cv::Mat &a, const cv::Mat &b, bool mutual, kb_workspace *works
     for (int run = 0; run < 3; run++) {
         auto start = std::chrono::steady_clock::now();
         kb_status status = a.type() == CV_32F
-                               ? kb_match_float(a.ptr<float>(), (size_t)a.rows, b.ptr<float>(), (size_t)b.rows,
+                               ? match_floats(a.ptr<float>(), (size_t)a.rows, b.ptr<float>(), (size_t)b.rows,
                                                 (size_t)a.cols, &o, workspace, found.data(), &count)
-                               : kb_match_hamming(a.ptr(), (size_t)a.rows, b.ptr(), (size_t)b.rows, (size_t)a.cols, &o,
+                               : match_rows(a.ptr(), (size_t)a.rows, b.ptr(), (size_t)b.rows, (size_t)a.cols, &o,
                                                   workspace, found.data(), &count);
         r.ms = std::min(r.ms, milliseconds(start));
         if (status != KB_OK) std::exit(1);

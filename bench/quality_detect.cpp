@@ -24,6 +24,7 @@
 #include <opencv2/imgcodecs.hpp>
 
 #include "keybits/keybits.h"
+#include "../tests/arrays.h"
 
 namespace {
 
@@ -209,7 +210,7 @@ Detector ours(kb_detector which, int n, kb_workspace *workspace)
         Keypoints found((size_t)n);
         size_t count = 0;
         auto *keypoints = reinterpret_cast<kb_keypoint *>(found.data());
-        kb_status status = kb_detect(&view, &options, workspace, keypoints, found.size(), &count, nullptr);
+        kb_status status = detect_keypoints(&view, &options, workspace, keypoints, found.size(), &count, nullptr);
         if (status != KB_OK) std::fprintf(stderr, "kb_detect: %s\n", kb_status_string(status));
         found.resize(count);
         return found;

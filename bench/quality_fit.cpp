@@ -25,6 +25,7 @@
 #include <opencv2/imgcodecs.hpp>
 
 #include "keybits/keybits.h"
+#include "../tests/arrays.h"
 
 namespace {
 
@@ -97,7 +98,7 @@ std::vector<kb_keypoint> detect(const cv::Mat &image, const kb_image &view, bool
     kb_detect_options options;
     KB_INIT(options);
     options.detector = KB_DETECTOR_ORB;
-    kb_detect(&view, &options, nullptr, found.data(), found.size(), &count, nullptr);
+    detect_keypoints(&view, &options, nullptr, found.data(), found.size(), &count, nullptr);
     found.resize(count);
     return found;
 }
@@ -111,7 +112,7 @@ Described describe(const kb_model *model, const cv::Mat &image, bool opencv)
     Described d;
     d.keypoints = detect(image, view, opencv);
     d.rows.resize(d.keypoints.size() * (size_t)info.row_bytes + 1);
-    kb_describe(model, &view, d.keypoints.data(), d.keypoints.size(), nullptr, nullptr, d.rows.data(), nullptr);
+    describe_keypoints(model, &view, d.keypoints.data(), d.keypoints.size(), nullptr, nullptr, d.rows.data(), nullptr);
     return d;
 }
 
@@ -120,7 +121,7 @@ Matches match(const Described &a, const Described &b)
     Matches m;
     std::vector<kb_match> found(a.keypoints.size() + 1);
     size_t count = 0, bytes = a.keypoints.empty() ? 1 : a.rows.size() / a.keypoints.size();
-    kb_match_hamming(a.rows.data(), a.keypoints.size(), b.rows.data(), b.keypoints.size(), bytes, nullptr, nullptr,
+    match_rows(a.rows.data(), a.keypoints.size(), b.rows.data(), b.keypoints.size(), bytes, nullptr, nullptr,
                      found.data(), &count);
     found.resize(count);
     std::stable_sort(found.begin(), found.end(),
@@ -145,7 +146,7 @@ Estimate ours(kb_workspace *workspace, bool plain)
         options.threshold = threshold;
         options.quality = m.quality.data();
         options.plain_ransac = plain;
-        kb_fit(m.pairs.data(), m.pairs.size(), &options, workspace, nullptr, &report);
+        kb_fit(m.pairs.data(), m.pairs.size(), &options, workspace, nullptr, &report, NULL);
         if (report.result != KB_FIT_FOUND) return false;
         h = cv::Matx33d(report.model);
         return true;

@@ -30,6 +30,7 @@
 #endif
 
 #include "keybits/index.h"
+#include "../tests/arrays.h"
 
 namespace {
 
@@ -70,7 +71,7 @@ kb_features view_of(const Rows &rows, size_t row_bytes)
 {
     kb_features f;
     KB_INIT(f);
-    f.rows = rows.data();
+    f.rows = const_cast<uint8_t *>(rows.data());
     f.n = rows.size() / row_bytes;
     f.row_bytes = row_bytes;
     return f;
@@ -94,10 +95,10 @@ Rows describe_photo(const char *path, const kb_model *model, size_t row_bytes)
     options.max_keypoints = (int32_t)POOL_ROWS;
     std::vector<kb_keypoint> keypoints(POOL_ROWS);
     size_t n = 0;
-    if (kb_detect(&image, &options, nullptr, keypoints.data(), POOL_ROWS, &n, nullptr) != KB_OK)
+    if (detect_keypoints(&image, &options, nullptr, keypoints.data(), POOL_ROWS, &n, nullptr) != KB_OK)
         give_up(path, "kb_detect");
     Rows rows(n * row_bytes);
-    if (n > 0 && kb_describe(model, &image, keypoints.data(), n, nullptr, nullptr, rows.data(), nullptr) != KB_OK)
+    if (n > 0 && describe_keypoints(model, &image, keypoints.data(), n, nullptr, nullptr, rows.data(), nullptr) != KB_OK)
         give_up(path, "kb_describe");
     return rows;
 }

@@ -9,6 +9,7 @@
 
 #include "io/image_io.h"
 #include "keybits/index.h"
+#include "../tests/arrays.h"
 
 #define KEYPOINTS 2000
 #define PATH 1024
@@ -46,7 +47,7 @@ static photograph *describe(bench *b, const char *path)
     snprintf(p->path, sizeof p->path, "%s", path);
     p->rows = calloc(KEYPOINTS, (size_t)b->info.row_bytes);
     KB_INIT(p->view);
-    if (!p->rows || kb_detect_and_describe(b->model, &image.view, &b->detect, NULL, b->workspace, p->keypoints, KEYPOINTS,
+    if (!p->rows || detect_and_describe(b->model, &image.view, &b->detect, NULL, b->workspace, p->keypoints, KEYPOINTS,
                                            p->rows, NULL, &p->view.n, &why) != KB_OK)
         stop(path, "cannot be described");
     p->view.rows = p->rows;

@@ -5,6 +5,7 @@
 #include "groups.h"
 #include "io/csv.h"
 #include "io/draw.h"
+#include "io/features.h"
 #include "io/json.h"
 #include "io/npy.h"
 #include "io/progress.h"
@@ -40,7 +41,9 @@ static bool detect_keypoints(const detect_job *j, const char *path, const io_ima
     o.mask = j->mask.pixels ? &j->mask.view : NULL;
     o.parallel = j->common->parallel;
     kb_error why;
-    kb_status status = kb_detect(&image->view, &o, j->workspace, out->items, capacity, &out->count, &why);
+    kb_features f = io_keypoints_view(out->items, capacity);
+    kb_status status = kb_detect(&image->view, &o, j->workspace, &f, &why);
+    out->count = f.n;
     return status == KB_OK || io_fail(error, "%s: %s", path, why.text);
 }
 

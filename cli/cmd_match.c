@@ -168,7 +168,7 @@ static bool match_solid(match_job *job, io_error *error)
     float *quality = io_alloc(r->count, sizeof *quality);
     for (size_t i = 0; i < r->count; i++) quality[i] = r->matches[i].distance;
     o.quality = quality;
-    kb_status status = kb_fit(r->pairs, r->count, &o, job->pipeline.pipeline.workspace, NULL, &job->solid);
+    kb_status status = kb_fit(r->pairs, r->count, &o, job->pipeline.pipeline.workspace, NULL, &job->solid, NULL);
     free(quality);
     return status == KB_OK || io_fail(error, "fitting failed: %s", kb_status_string(status));
 }

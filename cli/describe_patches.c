@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "describe.h"
+#include "io/features.h"
 #include "io/json.h"
 #include "io/npy.h"
 
@@ -65,19 +66,15 @@ static bool describe_rows(const cli_common *common, const describe_job *job, con
 {
     const pipeline *p = &job->pipeline.pipeline;
     kb_describe_options o;
-    kb_status status;
     KB_INIT(o);
     o.parallel = common->parallel;
     *rows = (io_rows){NULL, NULL, patches->count, (size_t)(job->floats ? p->info.row_floats : p->info.row_bytes)};
-    if (job->floats) {
-        rows->floats = io_alloc(rows->count * rows->width, sizeof(float));
-        status = kb_describe_patches_float(p->model, patches->data, patches->count, patches->side, &o, NULL,
-                                           rows->floats);
-    } else {
-        rows->bytes = io_alloc(rows->count, rows->width);
-        status = kb_describe_patches(p->model, patches->data, patches->count, patches->side, &o, NULL, rows->bytes);
-    }
-    return status == KB_OK || io_fail(error, "%s: %s", job->patches, kb_status_string(status));
+    if (job->floats) rows->floats = io_alloc(rows->count * rows->width, sizeof(float));
+    else rows->bytes = io_alloc(rows->count, rows->width);
+    kb_features f = io_features_view(NULL, rows);
+    kb_error why;
+    kb_status status = kb_describe_patches(p->model, patches->data, patches->side, &o, NULL, &f, &why);
+    return status == KB_OK || io_fail(error, "%s: %s", job->patches, why.text);
 }
 
 static void report_patches(const cli_common *common, const describe_job *job, const patch_set *patches)

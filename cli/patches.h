@@ -11,7 +11,7 @@ extern const cli_command patches_synth, patches_colmap, patches_brown, patches_s
 #define PATCHES_MAX_SUPPORTS 8
 typedef struct patches_output {
     const char *pattern; /* -o */
-    bool octaves;        /* kb_sample_octaves instead of 32x32 patches */
+    bool octaves;        /* octaves instead of 32x32 patches */
     int32_t supports;
     float support[PATCHES_MAX_SUPPORTS];
     char *path[PATCHES_MAX_SUPPORTS];

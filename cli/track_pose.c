@@ -48,7 +48,7 @@ bool track_pose(const track_camera *camera, const pipeline *p, const pipeline_re
     o.plain_ransac = 1; /* inliers stand in the order of keypoints */
     kb_scene_point *points = io_alloc(matched->count, sizeof *points);
     size_t n = scene_points(matched, unit, 0.5 * (width - 1), 0.5 * (height - 1), points);
-    kb_status status = kb_fit_pose(points, n, &o, p->workspace, NULL, &pose);
+    kb_status status = kb_fit_pose(points, n, &o, p->workspace, NULL, &pose, NULL);
     free(points);
     if (status != KB_OK) return io_fail(error, "pose: %s", kb_status_string(status));
     result->posed = pose.result == KB_FIT_FOUND;

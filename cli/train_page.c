@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/features.h"
 #include "io/html.h"
 #include "io/plot.h"
 #include "model_text.h"
@@ -120,8 +121,9 @@ static bool count_bits(const train_page *page, const kb_model_info *info, const 
     KB_INIT(options);
     options.parallel = parallel;
     *counts = (bit_counts){info->spec->bits, n, io_alloc(bits, sizeof(double)), io_alloc(bits * bits, sizeof(double))};
+    kb_features f = io_bytes_view(rows, n, row_bytes);
     kb_status status =
-        kb_describe_patches(page->result->model, page->set->pixels, n, page->set->side, &options, NULL, rows);
+        kb_describe_patches(page->result->model, page->set->pixels, page->set->side, &options, NULL, &f, NULL);
     bool done = status == KB_OK;
     for (size_t i = 0; done && i < n; i++) {
         const uint8_t *row = rows + i * row_bytes;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/features.h"
 #include "io/json.h"
 #include "learn/random.h"
 #include "train.h"
@@ -188,7 +189,8 @@ static bool measure_opened(threshold_job *job, const cli_common *common, const c
                        octaves ? "octaves" : "patches", (double)info.spec->support, octaves ? " --octaves" : "");
     size_t bytes = (size_t)info.row_bytes;
     uint8_t *rows = io_alloc(set->patches, bytes);
-    kb_status status = kb_describe_patches(model, set->pixels, set->patches, set->side, &options, NULL, rows);
+    kb_features f = io_bytes_view(rows, set->patches, bytes);
+    kb_status status = kb_describe_patches(model, set->pixels, set->side, &options, NULL, &f, NULL);
     if (status == KB_OK) count_pairs(job, set, rows, bytes, c);
     free(rows);
     if (status != KB_OK) return io_fail(error, "%s: %s", name, kb_status_string(status));

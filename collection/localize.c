@@ -89,7 +89,8 @@ static bool match_images(search *s, io_error *error)
         const map_image *image = &s->m->images[s->images[i].id];
         const uint8_t *rows = s->m->rows + (size_t)image->first * s->m->row_bytes;
         size_t n = 0;
-        status = kb_match_hamming(f->rows.bytes, f->rows.count, rows, image->count, s->m->row_bytes, NULL, NULL, matches, &n);
+        kb_features query = io_features_view(NULL, &f->rows), kept = io_bytes_view(rows, image->count, s->m->row_bytes);
+        status = kb_match_features(&query, &kept, NULL, NULL, matches, &n, NULL);
         s->candidates = io_grow(s->candidates, s->count + n + 1, sizeof *s->candidates);
         for (size_t k = 0; status == KB_OK && k < n; k++)
             s->candidates[s->count++] = (candidate){(uint32_t)matches[k].a,
@@ -144,7 +145,7 @@ static bool fit_camera(search *s, const kb_camera *camera, double threshold, uin
     o.threshold = threshold;
     o.quality = s->quality;
     o.seed = seed;
-    kb_status status = kb_fit_pose(s->points, s->count, &o, NULL, s->inliers, report);
+    kb_status status = kb_fit_pose(s->points, s->count, &o, NULL, s->inliers, report, NULL);
     return status == KB_OK || io_fail(error, "pose: %s", kb_status_string(status));
 }
 

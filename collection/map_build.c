@@ -172,8 +172,8 @@ static void match_task(void *context, int32_t i)
     const features *fa = &b->features[pair->a], *fb = &b->features[pair->b];
     size_t count = 0;
     kb_match *matches = io_alloc(fa->rows.count + 1, sizeof *matches);
-    pair->status = kb_match_hamming(fa->rows.bytes, fa->rows.count, fb->rows.bytes, fb->rows.count, fa->rows.width, NULL,
-                                    NULL, matches, &count);
+    kb_features rows_a = features_view(fa), rows_b = features_view(fb);
+    pair->status = kb_match_features(&rows_a, &rows_b, NULL, NULL, matches, &count, NULL);
     pair->edges = io_alloc(count + 1, sizeof *pair->edges);
     for (size_t m = 0; pair->status == KB_OK && m < count; m++) {
         uint32_t at_a = (uint32_t)matches[m].a, at_b = (uint32_t)matches[m].b;

@@ -8,12 +8,6 @@
 #include "io/text.h"
 #include "pipeline/models.h"
 
-/* The last field of each struct in the first release. New fields come after it; a row of this table never changes. */
-#define COLLECTION_STRUCT_TABLE(ROW)       \
-    ROW(kb_collection_options, context)    \
-    ROW(kb_collection_counts, matches)
-enum { COLLECTION_STRUCT_TABLE(KBI_FIRST_SIZE_ROW) COLLECTION_FIRST_SIZE_END };
-
 struct kb_collection {
     kb_collection_options options;
     char *texts[4]; /* copies of the options' strings */

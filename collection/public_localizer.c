@@ -6,14 +6,6 @@
 #include "collection/public.h"
 #include "pipeline/models.h"
 
-/* The last field of each struct in the first release. New fields come after it; a row of this table never changes. */
-#define LOCALIZER_STRUCT_TABLE(ROW)         \
-    ROW(kb_localizer_map_options, context)  \
-    ROW(kb_localizer_map_counts, rms)       \
-    ROW(kb_localizer_options, seed)         \
-    ROW(kb_location, nearest)
-enum { LOCALIZER_STRUCT_TABLE(KBI_FIRST_SIZE_ROW) LOCALIZER_FIRST_SIZE_END };
-
 /* A pipeline with all that it borrows. */
 typedef struct engine {
     kb_pool *pool;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "eval/bench.h"
+#include "io/features.h"
 #include "learn/metrics.h"
 
 #define REPEATS 3
@@ -87,7 +88,11 @@ static kb_status growth_describe(const growth *g, void *context)
     kb_describe_options o;
     KB_INIT(o);
     o.parallel = g->set->parallel;
-    return kb_describe(d->method->model, &d->image, d->keypoints, d->n, &o, g->set->workspace, d->rows, NULL);
+    kb_features f = io_keypoints_view(d->keypoints, d->n);
+    f.detector = KB_DETECTOR_ORB;
+    f.rows = d->rows;
+    f.rows_size = SIZE_MAX;
+    return kb_describe(d->method->model, &d->image, &o, g->set->workspace, &f, NULL);
 }
 
 typedef struct detection {
@@ -99,13 +104,13 @@ typedef struct detection {
 static kb_status growth_detect(const growth *g, void *context)
 {
     const detection *d = context;
-    size_t n;
+    kb_features f = io_keypoints_view(d->keypoints, (size_t)g->set->max_keypoints);
     kb_detect_options o;
     KB_INIT(o);
     o.detector = d->detector;
     o.max_keypoints = g->set->max_keypoints;
     o.parallel = g->set->parallel;
-    return kb_detect(&d->image, &o, g->set->workspace, d->keypoints, (size_t)g->set->max_keypoints, &n, NULL);
+    return kb_detect(&d->image, &o, g->set->workspace, &f, NULL);
 }
 
 typedef struct matching {
@@ -121,7 +126,8 @@ static kb_status growth_match(const growth *g, void *context)
     kb_match_options o;
     KB_INIT(o);
     o.parallel = g->set->parallel;
-    return kb_match_hamming(m->a, QUERIES, m->b, m->n, m->row_bytes, &o, g->set->workspace, m->matches, &count);
+    kb_features a = io_bytes_view(m->a, QUERIES, m->row_bytes), b = io_bytes_view(m->b, m->n, m->row_bytes);
+    return kb_match_features(&a, &b, &o, g->set->workspace, m->matches, &count, NULL);
 }
 
 /* ---- the plots ---- */

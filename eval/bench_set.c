@@ -5,6 +5,7 @@
 
 #include "eval/bench.h"
 #include "eval/peers.h"
+#include "io/features.h"
 
 #define NONE SIZE_MAX
 
@@ -39,7 +40,10 @@ static kb_status detect_into(const ev_bench_set *set, const kb_image *image, kb_
     o.detector = detector;
     o.max_keypoints = set->max_keypoints;
     o.parallel = set->parallel;
-    return kb_detect(image, &o, set->workspace, keypoints, (size_t)set->max_keypoints, n, NULL);
+    kb_features f = io_keypoints_view(keypoints, (size_t)set->max_keypoints);
+    kb_status status = kb_detect(image, &o, set->workspace, &f, NULL);
+    *n = f.n;
+    return status;
 }
 
 bool ev_bench_detect(ev_bench_set *set, const kb_image *image, kb_detector detector, ev_bench_frame *frame,
@@ -61,10 +65,10 @@ bool ev_bench_describe(ev_bench_set *set, const kb_image *image, const ev_method
     bool floats = info.row_floats > 0;
     frame->f.rows = (io_rows){floats ? NULL : frame->memory, floats ? frame->memory : NULL, n,
                               (size_t)(floats ? info.row_floats : info.row_bytes)};
-    kb_status status =
-        floats ? kb_describe_float(method->model, image, keypoints, n, &o, set->workspace, frame->memory, NULL)
-               : kb_describe(method->model, image, keypoints, n, &o, set->workspace, frame->memory, NULL);
-    return bench_settle("describing", status, error);
+    kb_features f = io_features_view(NULL, &frame->f.rows);
+    f.keypoints = (kb_keypoint *)(uintptr_t)keypoints;
+    f.detector = KB_DETECTOR_ORB;
+    return bench_settle("describing", kb_describe(method->model, image, &o, set->workspace, &f, NULL), error);
 }
 
 bool ev_bench_match(ev_bench_set *set, const io_rows *a, const io_rows *b, size_t *count, io_error *error)
@@ -72,33 +76,34 @@ bool ev_bench_match(ev_bench_set *set, const io_rows *a, const io_rows *b, size_
     kb_match_options o;
     KB_INIT(o);
     o.parallel = set->parallel;
-    kb_workspace *w = set->workspace;
-    kb_status status =
-        a->bytes ? kb_match_hamming(a->bytes, a->count, b->bytes, b->count, a->width, &o, w, set->matches, count)
-                 : kb_match_float(a->floats, a->count, b->floats, b->count, a->width, &o, w, set->matches, count);
+    kb_features fa = io_features_view(NULL, a), fb = io_features_view(NULL, b);
+    kb_status status = kb_match_features(&fa, &fb, &o, set->workspace, set->matches, count, NULL);
     return bench_settle("matching", status, error);
 }
 
 bool ev_bench_filter(ev_bench_set *set, size_t pair, io_error *error)
 {
-    const io_keypoints *a = &set->keypoints[2 * pair], *b = &set->keypoints[2 * pair + 1];
+    kb_features a = io_features_view(&set->keypoints[2 * pair], NULL);
+    kb_features b = io_features_view(&set->keypoints[2 * pair + 1], NULL);
     size_t n;
     return bench_settle("filtering",
-                        kb_filter(a->items, a->count, b->items, b->count, set->given_nearest, set->given_nearest_count,
-                                  NULL, set->workspace, set->matches, &n),
+                        kb_filter(&a, &b, set->given_nearest, set->given_nearest_count, NULL, set->workspace,
+                                  set->matches, &n, NULL),
                         error);
 }
 
 bool ev_bench_refine(ev_bench_set *set, size_t pair, io_error *error)
 {
-    const io_keypoints *a = &set->keypoints[2 * pair], *b = &set->keypoints[2 * pair + 1];
+    kb_features a = io_features_view(&set->keypoints[2 * pair], NULL);
+    kb_features b = io_features_view(&set->keypoints[2 * pair + 1], NULL);
+    const kb_image images[2] = {set->images[2 * pair].view, set->images[2 * pair + 1].view};
     kb_refine_options o;
     KB_INIT(o);
+    o.scale = 1;
     o.parallel = set->parallel;
     return bench_settle("refining",
-                        kb_match_refine(&set->images[2 * pair].view, &set->images[2 * pair + 1].view, a->items, a->count,
-                                        b->items, b->count, set->given_nearest, set->given_nearest_count, &o,
-                                        set->workspace, set->pairs, NULL),
+                        kb_match_refine(images, &a, &b, set->given_nearest, set->given_nearest_count, &o,
+                                        set->workspace, set->pairs, NULL, NULL),
                         error);
 }
 
@@ -106,7 +111,7 @@ bool ev_bench_fit(ev_bench_set *set, const kb_point_pair *pairs, size_t n, io_er
 {
     kb_fit_report report;
     KB_INIT(report);
-    return bench_settle("fitting", kb_fit(pairs, n, NULL, set->workspace, NULL, &report), error);
+    return bench_settle("fitting", kb_fit(pairs, n, NULL, set->workspace, NULL, &report, NULL), error);
 }
 
 bool ev_bench_pair(ev_bench_set *set, size_t a, size_t b, const ev_method *method, int32_t looks, io_error *error)
@@ -133,7 +138,7 @@ bool ev_bench_pair(ev_bench_set *set, size_t a, size_t b, const ev_method *metho
     pair.inliers = set->inliers;
     pair.fit = &report;
     return bench_settle("matching", kb_match_images(method->model, &set->images[a].view, &set->images[b].view, &o,
-                                                    set->workspace, &pair), error);
+                                                    set->workspace, &pair, NULL), error);
 }
 
 static int nearest_first(const void *a, const void *b)
@@ -148,7 +153,8 @@ size_t ev_bench_pairs(kb_match *matches, size_t n, const io_keypoints *a, const 
 {
     if (n > 0) qsort(matches, n, sizeof *matches, nearest_first);
     if (n > room) n = room;
-    return kb_match_points(a->items, a->count, b->items, b->count, matches, n, pairs, NULL) == KB_OK ? n : 0;
+    kb_features fa = io_features_view(a, NULL), fb = io_features_view(b, NULL);
+    return kb_match_points(&fa, &fb, matches, n, pairs, NULL, NULL) == KB_OK ? n : 0;
 }
 
 /* ---------------------------------------------------------------------------------------------------- preparing */

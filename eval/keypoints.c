@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/features.h"
 #include "learn/warp.h"
 
 const char *ev_keypoint_source_name(const ev_keypoint_source *source)
@@ -64,7 +65,9 @@ static bool keypoints_detect(const ev_keypoint_source *source, const char *image
     size_t capacity = (size_t)options.max_keypoints;
     out->items = io_alloc(capacity, sizeof *out->items);
     kb_error why;
-    kb_status status = kb_detect(image, &options, NULL, out->items, capacity, &out->count, &why);
+    kb_features f = io_keypoints_view(out->items, capacity);
+    kb_status status = kb_detect(image, &options, NULL, &f, &why);
+    out->count = f.n;
     if (status == KB_OK) {
         out->items = io_grow(out->items, out->count + 1, sizeof *out->items);
         return true;
@@ -81,10 +84,11 @@ static bool keypoints_orient(const ev_keypoint_source *source, const char *image
     KB_INIT(options);
     options.orientation = source->orientation;
     options.scale = source->scale;
-    kb_status status = kb_orient(image, keypoints->items, keypoints->count, &options, NULL, NULL);
-    if (status == KB_OK) return true;
+    kb_features f = io_features_view(keypoints, NULL);
+    kb_error why;
+    if (kb_orient(image, &options, NULL, &f, NULL, &why) == KB_OK) return true;
     io_keypoints_free(keypoints);
-    return io_fail(error, "%s: angles: %s", image_path, kb_status_string(status));
+    return io_fail(error, "%s: angles: %s", image_path, why.text);
 }
 
 bool ev_keypoints_load(const ev_keypoint_source *source, const char *scene, const char *image_path,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "eval/places.h"
+#include "io/features.h"
 #include "io/progress.h"
 #include "pipeline/features.h"
 
@@ -90,7 +91,7 @@ static void score_homography(const sequence_work *work, size_t k, const kb_point
     KB_INIT(options);
     KB_INIT(fit);
     options.quality = distances;
-    kb_status status = kb_fit(points, count, &options, NULL, NULL, &fit);
+    kb_status status = kb_fit(points, count, &options, NULL, NULL, &fit, NULL);
     if (status != KB_OK) io_fail(&work->errors[k], "fitting: %s", kb_status_string(status));
     if (status != KB_OK || fit.result != KB_FIT_FOUND) return;
     double error = ev_corner_error(fit.model, work->scene->h[k], image->width, image->height);
@@ -104,7 +105,8 @@ static void score_matches(const sequence_work *work, size_t k, const kb_match *m
     kb_point_pair *points = io_alloc(count + 1, sizeof *points);
     float *distances = io_alloc(count + 1, sizeof *distances);
     uint8_t *right = io_alloc(count + 1, 1);
-    kb_match_points(a->items, a->count, b->items, b->count, matches, count, points, distances);
+    kb_features fa = io_features_view(a, NULL), fb = io_features_view(b, NULL);
+    kb_match_points(&fa, &fb, matches, count, points, distances, NULL);
     for (size_t i = 0; i < count; i++) {
         double error = transfer_error(work->scene->h[k], &points[i]);
         for (int t = 0; t < EV_MMA_PX; t++) pair->accuracy[t] += error <= t + 1;

@@ -6,6 +6,7 @@
 
 #include "eval/hash.h"
 #include "eval/peers.h"
+#include "io/features.h"
 
 void ev_method_of_model(ev_method *method, const char *name, kb_model *model)
 {
@@ -102,10 +103,9 @@ bool ev_method_describe(const ev_method *method, const kb_image *image, const kb
     KB_INIT(options);
     options.scale = kb_model_scale(method->model, preset);
     rows_of_model(method->model, n, out);
-    kb_status status = out->floats
-                           ? kb_describe_float(method->model, image, keypoints, n, &options, NULL, out->floats, NULL)
-                           : kb_describe(method->model, image, keypoints, n, &options, NULL, out->bytes, NULL);
-    return method_settle(status, method, out, error);
+    kb_features f = io_features_view(NULL, out);
+    f.keypoints = (kb_keypoint *)(uintptr_t)keypoints;
+    return method_settle(kb_describe(method->model, image, &options, NULL, &f, NULL), method, out, error);
 }
 
 bool ev_method_describe_patches(const ev_method *method, const uint8_t *patches, size_t n, int32_t side,
@@ -116,9 +116,8 @@ bool ev_method_describe_patches(const ev_method *method, const uint8_t *patches,
     KB_INIT(options);
     options.parallel = parallel;
     rows_of_model(method->model, n, out);
-    kb_status status =
-        out->floats ? kb_describe_patches_float(method->model, patches, n, side, &options, NULL, out->floats)
-                    : kb_describe_patches(method->model, patches, n, side, &options, NULL, out->bytes);
+    kb_features f = io_features_view(NULL, out);
+    kb_status status = kb_describe_patches(method->model, patches, side, &options, NULL, &f, NULL);
     return method_settle(status, method, out, error);
 }
 
@@ -130,10 +129,10 @@ bool ev_rows_match(const io_rows *a, const io_rows *b, bool mutual, float max_ra
     options.one_way = !mutual;
     options.max_ratio = max_ratio;
     options.parallel = parallel;
-    kb_status status =
-        a->bytes ? kb_match_hamming(a->bytes, a->count, b->bytes, b->count, a->width, &options, NULL, matches, count)
-                 : kb_match_float(a->floats, a->count, b->floats, b->count, a->width, &options, NULL, matches, count);
-    return status == KB_OK || io_fail(error, "matching: %s", kb_status_string(status));
+    kb_features fa = io_features_view(NULL, a), fb = io_features_view(NULL, b);
+    kb_error why;
+    kb_status status = kb_match_features(&fa, &fb, &options, NULL, matches, count, &why);
+    return status == KB_OK || io_fail(error, "matching: %s", why.text);
 }
 
 double ev_rows_distance(const io_rows *a, size_t i, const io_rows *b, size_t j)

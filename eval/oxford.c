@@ -9,6 +9,7 @@
 #include "eval/cache.h"
 #include "eval/hash.h"
 #include "eval/places.h"
+#include "io/features.h"
 #include "io/npy.h"
 #include "io/progress.h"
 #include "pipeline/pipeline.h"
@@ -192,7 +193,7 @@ static kb_status fit_homography(const kb_point_pair *pairs, const float *quality
     KB_INIT(*report);
     options.quality = quality;
     options.threshold = threshold;
-    return kb_fit(pairs, count, &options, NULL, inliers, report);
+    return kb_fit(pairs, count, &options, NULL, inliers, report, NULL);
 }
 
 /* The points of the matches: those of the keypoints, or refined ones. */
@@ -200,14 +201,14 @@ static kb_status points_of(const scene_work *work, size_t k, const kb_match *mat
                            kb_point_pair *pairs, float *quality)
 {
     const view *u = &work->views[0], *v = &work->views[k];
-    const io_keypoints *a = &u->best.keypoints, *b = &v->best.keypoints;
+    kb_features a = io_features_view(&u->best.keypoints, NULL), b = io_features_view(&v->best.keypoints, NULL);
+    const kb_image images[2] = {u->image.view, v->image.view};
     kb_refine_options options;
     KB_INIT(options);
     options.scale = kb_preset_scale(work->options->preset);
-    kb_status status = kb_match_points(a->items, a->count, b->items, b->count, matches, count, pairs, quality);
+    kb_status status = kb_match_points(&a, &b, matches, count, pairs, quality, NULL);
     if (status != KB_OK || !refined) return status;
-    return kb_match_refine(&u->image.view, &v->image.view, a->items, a->count, b->items, b->count, matches, count,
-                           &options, NULL, pairs, NULL);
+    return kb_match_refine(images, &a, &b, matches, count, &options, NULL, pairs, NULL, NULL);
 }
 
 /* Counts a pair of points whose keypoint of image 1 is `a`; near_5px: the match was right before its points moved.
@@ -313,7 +314,8 @@ static bool score_mutual(const scene_work *work, size_t k, pair_score *score, io
                 score_two_way(work, k, matches, count, true, &score->refined, error) &&
                 score_looks(work, k, &score->looks, error);
     if (good) {
-        kb_status status = kb_filter(a->items, a->count, b->items, b->count, matches, count, NULL, NULL, matches, &kept);
+        kb_features fa = io_features_view(a, NULL), fb = io_features_view(b, NULL);
+        kb_status status = kb_filter(&fa, &fb, matches, count, NULL, NULL, matches, &kept, NULL);
         good = status == KB_OK || io_fail(error, "filtering: %s", kb_status_string(status));
     }
     good = good && score_two_way(work, k, matches, kept, false, &score->filtered, error);
@@ -657,8 +659,9 @@ bool ev_oxford_export_patches(const ev_scenes *scenes, const ev_oxford_options *
             KB_INIT(sampling);
             sampling.scale = kb_preset_scale(options->preset);
             sampling.parallel = options->parallel;
-            kb_status status = kb_sample_patches(&image.view, k.items, k.count, &sampling, NULL,
-                                                 patches + total * side * side, NULL);
+            kb_features f = io_features_view(&k, NULL);
+            kb_status status = kb_sample(&image.view, KB_SAMPLER_PATCH, &sampling, NULL, &f,
+                                         patches + total * side * side, NULL);
             if (status != KB_OK) good = io_fail(error, "%s: %s", path_of_image, kb_status_string(status));
             total += k.count;
             io_keypoints_free(&k);

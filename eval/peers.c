@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "eval/peers_module.h"
+#include "io/features.h"
 
 #ifndef KB_PEERS_FOLDER
 #    define KB_PEERS_FOLDER "../lib/keybits" /* from the folder of the program, once installed */
@@ -110,7 +111,8 @@ bool ev_peer_describe(const char *peer, const kb_image *image, const kb_keypoint
     kb_describe_options options;
     KB_INIT(options);
     options.scale = scale;
-    kb_status status = kb_sample_patches(image, keypoints, n, &options, NULL, patches, NULL);
+    kb_features f = io_keypoints_view(keypoints, n);
+    kb_status status = kb_sample(image, KB_SAMPLER_PATCH, &options, NULL, &f, patches, NULL);
     bool good = status == KB_OK ? module->describe_patches(peer, patches, n, KB_PATCH_SIDE, out, error)
                                 : io_fail(error, "%s: %s", peer, kb_status_string(status));
     free(patches);

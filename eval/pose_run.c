@@ -8,6 +8,7 @@
 #include "eval/method.h"
 #include "eval/peers.h"
 #include "eval/pose_score.h"
+#include "io/features.h"
 #include "io/number.h"
 #include "io/progress.h"
 
@@ -107,18 +108,18 @@ static int nearest_first(const void *a, const void *b)
 static bool solve_features(const pose_work *work, ev_pose_problem *p, const features *a, const features *b,
                            const char *origin, io_error *error)
 {
-    const io_keypoints *ka = &a->keypoints, *kb = &b->keypoints;
-    kb_match *matches = io_alloc(ka->count + 1, sizeof *matches);
-    kb_point_pair *pairs = io_alloc(ka->count + 1, sizeof *pairs);
+    kb_features fa = io_features_view(&a->keypoints, NULL), fb = io_features_view(&b->keypoints, NULL);
+    kb_match *matches = io_alloc(fa.n + 1, sizeof *matches);
+    kb_point_pair *pairs = io_alloc(fa.n + 1, sizeof *pairs);
     size_t n = 0;
     bool good = ev_rows_match(&a->rows, &b->rows, true, 0, work->pipeline->parallel, matches, &n, error);
     for (int filtered = 0; filtered < 2 && good; filtered++) {
         kb_status status = KB_OK;
         if (filtered)
-            status = kb_filter(ka->items, ka->count, kb->items, kb->count, matches, n, NULL, NULL, matches, &n);
+            status = kb_filter(&fa, &fb, matches, n, NULL, NULL, matches, &n, NULL);
         qsort(matches, n, sizeof *matches, nearest_first);
         if (status == KB_OK)
-            status = kb_match_points(ka->items, ka->count, kb->items, kb->count, matches, n, pairs, NULL);
+            status = kb_match_points(&fa, &fb, matches, n, pairs, NULL, NULL);
         good = status == KB_OK ? solve_pairs(work, p, pairs, n, origin, filtered, error)
                                : io_fail(error, "matches: %s", kb_status_string(status));
     }

@@ -68,9 +68,10 @@ static bool solve_ours(const ev_pose_problem *p, bool absolute, uint64_t seed, k
     o.seed = seed;
     o.camera1 = p->camera[absolute ? 1 : 0];
     o.camera2 = p->camera[1];
-    kb_status status =
-        absolute ? kb_fit_pose(p->points, p->n, &o, ws, NULL, &report) : kb_fit(p->pairs, p->n, &o, ws, NULL, &report);
-    if (status != KB_OK) return io_fail(error, "fitting: %s", kb_status_string(status));
+    kb_error why;
+    kb_status status = absolute ? kb_fit_pose(p->points, p->n, &o, ws, NULL, &report, &why)
+                                : kb_fit(p->pairs, p->n, &o, ws, NULL, &report, &why);
+    if (status != KB_OK) return io_fail(error, "fitting: %s", why.text);
     take_report(&report, out);
     return true;
 }

@@ -13,8 +13,11 @@ int main(int argc, char **argv)
 
     /* The strongest keypoints. Without options: the default detector, up to 2000 of them. */
     kb_keypoint keypoints[MOST];
-    size_t n;
-    check(kb_detect(&image, NULL, NULL, keypoints, MOST, &n, NULL), "kb_detect");
+    kb_features f;
+    KB_INIT(f);
+    f.keypoints = keypoints;
+    f.capacity = MOST;
+    check(kb_detect(&image, NULL, NULL, &f, NULL), "kb_detect");
 
     /* A model says what the bits mean. It never changes, so one serves all images and all threads. */
     kb_model *model;
@@ -23,13 +26,16 @@ int main(int argc, char **argv)
     KB_INIT(info);
     check(kb_model_get_info(model, &info), "kb_model_get_info");
 
-    /* One row per keypoint, always, in the same order. The scale of the preset turns a size into the width of a patch. */
-    uint8_t *rows = malloc(n * (size_t)info.row_bytes + 1), flags[MOST];
-    kb_describe_options options;
-    KB_INIT(options);
-    options.scale = kb_model_scale(model, kb_detector_name(kb_detector_default()));
+    /* One row per keypoint, always, in the same order. The features know their detector, whose scale turns the size of a
+     * keypoint into the width of a patch. */
+    uint8_t flags[MOST];
+    size_t n = f.n;
+    f.rows_size = n * (size_t)info.row_bytes;
+    uint8_t *rows = malloc(f.rows_size + 1);
     if (!rows) return 1;
-    check(kb_describe(model, &image, keypoints, n, &options, NULL, rows, flags), "kb_describe");
+    f.rows = rows;
+    f.flags = flags;
+    check(kb_describe(model, &image, NULL, NULL, &f, NULL), "kb_describe");
 
     for (size_t i = 0; i < n; i++) {
         printf("%.1f %.1f %.1f %.1f ", keypoints[i].x, keypoints[i].y, keypoints[i].size, keypoints[i].angle);

@@ -9,14 +9,18 @@ enum { MOST = 2000 };
 typedef struct described {
     kb_keypoint keypoints[MOST];
     uint8_t rows[MOST * 32]; /* bad256 has rows of 32 bytes */
-    size_t n;
+    kb_features f; /* a view of the two */
 } described;
 
 static void describe(const kb_model *model, const picture *p, kb_workspace *workspace, described *out)
 {
     kb_image image = picture_view(p);
-    check(kb_detect(&image, NULL, workspace, out->keypoints, MOST, &out->n, NULL), "kb_detect");
-    check(kb_describe(model, &image, out->keypoints, out->n, NULL, workspace, out->rows, NULL), "kb_describe");
+    KB_INIT(out->f);
+    out->f.keypoints = out->keypoints;
+    out->f.capacity = MOST;
+    out->f.rows = out->rows;
+    out->f.rows_size = sizeof out->rows;
+    check(kb_detect_and_describe(model, &image, NULL, NULL, workspace, &out->f, NULL), "kb_detect_and_describe");
 }
 
 int main(int argc, char **argv)
@@ -39,10 +43,10 @@ int main(int argc, char **argv)
 
     /* Pairs of rows that are each other's nearest. */
     size_t n;
-    check(kb_match_hamming(a.rows, a.n, b.rows, b.n, 32, NULL, workspace, matches, &n), "kb_match_hamming");
+    check(kb_match_features(&a.f, &b.f, NULL, workspace, matches, &n, NULL), "kb_match_features");
 
     /* The points of these pairs, and their distances: PROSAC tries the best pairs first. */
-    check(kb_match_points(a.keypoints, a.n, b.keypoints, b.n, matches, n, pairs, quality), "kb_match_points");
+    check(kb_match_points(&a.f, &b.f, matches, n, pairs, quality, NULL), "kb_match_points");
     kb_fit_options options;
     kb_fit_report report;
     KB_INIT(options);
@@ -50,9 +54,9 @@ int main(int argc, char **argv)
     options.geometry = KB_GEOMETRY_HOMOGRAPHY;
     options.threshold = 3;
     options.quality = quality;
-    check(kb_fit(pairs, n, &options, workspace, inliers, &report), "kb_fit");
+    check(kb_fit(pairs, n, &options, workspace, inliers, &report, NULL), "kb_fit");
 
-    printf("keypoints %zu %zu\nmatches %zu\n", a.n, b.n, n);
+    printf("keypoints %zu %zu\nmatches %zu\n", a.f.n, b.f.n, n);
     if (report.result == KB_FIT_FOUND) {
         printf("inliers %d, rms %.2f px\n", (int)report.inliers, report.rms);
         for (int i = 0; i < 9; i++) printf("%12.6g%s", report.model[i], i % 3 == 2 ? "\n" : " ");

@@ -48,7 +48,6 @@ int main(int argc, char **argv)
     picture p = argc > 1 ? picture_read(argv[1]) : picture_render(640, 480, 2);
     kb_image image = picture_view(&p);
     kb_model *model;
-    size_t n;
     int calls = 0;
     kb_parallel parallel = {run, &calls, THREADS};
 
@@ -56,16 +55,23 @@ int main(int argc, char **argv)
     kb_detect_options detect;
     KB_INIT(detect);
     detect.parallel = &parallel;
-    check(kb_detect(&image, &detect, NULL, keypoints, MOST, &n, NULL), "kb_detect");
+    kb_features f;
+    KB_INIT(f);
+    f.keypoints = keypoints;
+    f.capacity = MOST;
+    check(kb_detect(&image, &detect, NULL, &f, NULL), "kb_detect");
 
     kb_describe_options options;
     KB_INIT(options);
-    check(kb_describe(model, &image, keypoints, n, &options, NULL, alone, NULL), "kb_describe");
+    f.rows = alone;
+    f.rows_size = sizeof alone;
+    check(kb_describe(model, &image, &options, NULL, &f, NULL), "kb_describe");
     options.parallel = &parallel;
-    check(kb_describe(model, &image, keypoints, n, &options, NULL, together, NULL), "kb_describe");
+    f.rows = together;
+    check(kb_describe(model, &image, &options, NULL, &f, NULL), "kb_describe");
 
-    printf("%zu keypoints, %d parallel runs, rows %s\n", n, calls,
-           memcmp(alone, together, n * 32) == 0 ? "the same" : "differ");
+    printf("%zu keypoints, %d parallel runs, rows %s\n", f.n, calls,
+           memcmp(alone, together, f.n * 32) == 0 ? "the same" : "differ");
     free(p.pixels);
     kb_model_free(model);
     return 0;

@@ -57,20 +57,41 @@ typedef struct slam {
 
 /* ---- frames ---- */
 
+static kb_features rows_view(uint8_t *rows, size_t n)
+{
+    kb_features f;
+    KB_INIT(f);
+    f.rows = rows;
+    f.row_bytes = BYTES;
+    f.n = n;
+    return f;
+}
+
+/* To read, and to fill. */
+static kb_features features_of(kb_keypoint *keypoints, uint8_t *rows, size_t n)
+{
+    kb_features f = rows_view(rows, n);
+    f.rows_size = MOST * BYTES;
+    f.keypoints = keypoints;
+    f.capacity = MOST;
+    return f;
+}
+
+static kb_features frame_view(frame *now) { return features_of(now->keypoints, now->rows, now->n); }
+
 static size_t describe(slam *s, const picture *p, kb_keypoint *keypoints, uint8_t *rows)
 {
     kb_image image = picture_view(p);
     kb_detect_options options;
-    size_t n;
 #ifdef SLAM_HAVE_ORB
     if (!s->model) return slam_orb(p->width, p->height, p->pixels, keypoints, rows, MOST);
 #endif
     KB_INIT(options);
     options.max_keypoints = MOST;
     options.selection = KB_SELECTION_QUADTREE;
-    check(kb_detect(&image, &options, s->workspace, keypoints, MOST, &n, NULL), "kb_detect");
-    check(kb_describe(s->model, &image, keypoints, n, NULL, s->workspace, rows, NULL), "kb_describe");
-    return n;
+    kb_features f = features_of(keypoints, rows, 0);
+    check(kb_detect_and_describe(s->model, &image, &options, NULL, s->workspace, &f, NULL), "kb_detect_and_describe");
+    return f.n;
 }
 
 /* Depths of keypoints from the other camera of a stereo pair. */
@@ -87,8 +108,8 @@ static void frame_depths(slam *s, const picture *left, const picture *right)
     options.max_distance = (float)s->info.threshold_high;
     options.left = &images[0];
     options.right = &images[1];
-    check(kb_match_stereo(s->now.rows, s->now.keypoints, s->now.n, rows, keypoints, n, BYTES, &options, s->workspace,
-                          matches, &count), "kb_match_stereo");
+    kb_features now = frame_view(&s->now), other = features_of(keypoints, rows, n);
+    check(kb_match_stereo(&now, &other, &options, s->workspace, matches, &count, NULL), "kb_match_stereo");
     for (size_t m = 0; m < count; m++)
         s->now.depth[matches[m].a] = s->camera.fx * s->baseline / (double)matches[m].disparity;
 }
@@ -181,8 +202,8 @@ static size_t match_unknown(slam *s, float radius, double depth, kb_match *match
     KB_INIT(options);
     options.max_ratio = 0.8f;
     options.max_distance = (float)s->info.threshold_low;
-    check(kb_match_guided(s->key.rows, guides, s->key.n, s->now.rows, s->now.keypoints, s->now.n, BYTES, &options,
-                          s->workspace, matches, &count), "kb_match_guided");
+    kb_features key = frame_view(&s->key), now = frame_view(&s->now);
+    check(kb_match_guided(&key, guides, &now, &options, s->workspace, matches, &count, NULL), "kb_match_guided");
     return count;
 }
 
@@ -248,14 +269,14 @@ static void map_start(slam *s, int index)
     kb_fit_report report;
     s->now.at = pose_identity();
     size_t count = index ? match_unknown(s, 80, 1, matches) : 0;
-    check(kb_match_points(s->key.keypoints, s->key.n, s->now.keypoints, s->now.n, matches, count, pairs, quality),
-          "kb_match_points");
+    kb_features key = frame_view(&s->key), now = frame_view(&s->now);
+    check(kb_match_points(&key, &now, matches, count, pairs, quality, NULL), "kb_match_points");
     KB_INIT(options); KB_INIT(report);
     options.geometry = KB_GEOMETRY_ESSENTIAL;
     options.threshold = 1;
     options.quality = quality;
     options.camera1 = &s->camera;
-    check(kb_fit(pairs, count, &options, s->workspace, inliers, &report), "kb_fit");
+    check(kb_fit(pairs, count, &options, s->workspace, inliers, &report, NULL), "kb_fit");
     if (report.result != KB_FIT_FOUND || report.inliers < 80) { /* nothing in common: begin with this frame */
         s->key_count = 0;
         key_keep(s, index);
@@ -311,7 +332,7 @@ static bool pose_fit(slam *s, const kb_match *matches, size_t count, const int32
     options.threshold = 3;
     options.quality = quality;
     options.camera1 = &s->camera;
-    check(kb_fit_pose(seen, count, &options, s->workspace, inliers, &report), "kb_fit_pose");
+    check(kb_fit_pose(seen, count, &options, s->workspace, inliers, &report, NULL), "kb_fit_pose");
     if (report.result != KB_FIT_FOUND || report.inliers < LEAST_INLIERS) return false;
     s->now.at = pose_of(&report);
     for (size_t m = 0; m < count; m++) {
@@ -334,6 +355,7 @@ static bool frame_track(slam *s, const pose *expected)
     static kb_match matches[MOST_POINTS];
     kb_guided_options options;
     kb_match_options anywhere;
+    kb_features now = frame_view(&s->now);
     size_t n, count;
     KB_INIT(options); KB_INIT(anywhere);
     options.max_ratio = 0.9f;
@@ -341,8 +363,8 @@ static bool frame_track(slam *s, const pose *expected)
     for (float radius = 15; radius < 100; radius *= 4) {
         s->now.at = *expected;
         n = points_in_view(s, radius, guides, rows, index);
-        check(kb_match_guided(rows, guides, n, s->now.rows, s->now.keypoints, s->now.n, BYTES, &options, s->workspace,
-                              matches, &count), "kb_match_guided");
+        kb_features known = rows_view(rows, n);
+        check(kb_match_guided(&known, guides, &now, &options, s->workspace, matches, &count, NULL), "kb_match_guided");
         if (pose_fit(s, matches, count, index)) return true;
     }
     anywhere.max_distance = (float)s->info.threshold_low;
@@ -350,8 +372,8 @@ static bool frame_track(slam *s, const pose *expected)
         memcpy(rows + n * BYTES, s->points[n].row, BYTES);
         index[n] = (int32_t)n;
     }
-    check(kb_match_hamming(rows, n, s->now.rows, s->now.n, BYTES, &anywhere, s->workspace, matches, &count),
-          "kb_match_hamming");
+    kb_features all = rows_view(rows, n);
+    check(kb_match_features(&all, &now, &anywhere, s->workspace, matches, &count, NULL), "kb_match_features");
     return pose_fit(s, matches, count, index);
 }
 

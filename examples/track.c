@@ -10,7 +10,7 @@ enum { MOST = 1000, FRAMES = 6, WIDTH = 480, HEIGHT = 360 };
 typedef struct described {
     kb_keypoint keypoints[MOST];
     uint8_t rows[MOST * 32];
-    size_t n;
+    kb_features f; /* a view of the two */
 } described;
 
 static kb_model *model;
@@ -22,8 +22,12 @@ static void describe(const picture *p, described *out)
     kb_detect_options options;
     KB_INIT(options);
     options.max_keypoints = MOST;
-    check(kb_detect(&image, &options, workspace, out->keypoints, MOST, &out->n, NULL), "kb_detect");
-    check(kb_describe(model, &image, out->keypoints, out->n, NULL, workspace, out->rows, NULL), "kb_describe");
+    KB_INIT(out->f);
+    out->f.keypoints = out->keypoints;
+    out->f.capacity = MOST;
+    out->f.rows = out->rows;
+    out->f.rows_size = sizeof out->rows;
+    check(kb_detect_and_describe(model, &image, &options, NULL, workspace, &out->f, NULL), "kb_detect_and_describe");
 }
 
 /* The fit from the template to the frame. */
@@ -35,14 +39,12 @@ static kb_fit_report find(const described *poster, const described *frame)
     kb_fit_options options;
     kb_fit_report report;
     size_t n;
-    check(kb_match_hamming(poster->rows, poster->n, frame->rows, frame->n, 32, NULL, workspace, matches, &n),
-          "kb_match_hamming");
-    check(kb_match_points(poster->keypoints, poster->n, frame->keypoints, frame->n, matches, n, pairs, quality),
-          "kb_match_points");
+    check(kb_match_features(&poster->f, &frame->f, NULL, workspace, matches, &n, NULL), "kb_match_features");
+    check(kb_match_points(&poster->f, &frame->f, matches, n, pairs, quality, NULL), "kb_match_points");
     KB_INIT(options);
     KB_INIT(report);
     options.quality = quality;
-    check(kb_fit(pairs, n, &options, workspace, NULL, &report), "kb_fit");
+    check(kb_fit(pairs, n, &options, workspace, NULL, &report, NULL), "kb_fit");
     return report;
 }
 

@@ -20,7 +20,12 @@ static kb_status describe(const kbi_hash_inputs *inputs, const uint8_t *patches,
     kb_describe_options options;
     KB_INIT(options);
     options.parallel = inputs->options.parallel;
-    return kb_describe_patches(inputs->sift, patches, n, KB_PATCH_SIDE, &options, inputs->workspace, bytes);
+    kb_features f;
+    KB_INIT(f);
+    f.n = n;
+    f.rows = bytes;
+    f.rows_size = n * KB_SIFT_VALUES;
+    return kb_describe_patches(inputs->sift, patches, KB_PATCH_SIDE, &options, inputs->workspace, &f, NULL);
 }
 
 /* All versions of all patches; the first as it is, every other one with augmentations of its own. */

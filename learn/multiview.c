@@ -221,14 +221,17 @@ static kb_status detect_near(converter *c, size_t view, uint32_t detector, const
 {
     const kbi_multiview_options *o = c->options;
     kb_detect_options options;
-    size_t found = 0;
+    kb_features f;
+    KB_INIT(f);
     KB_INIT(options);
     options.detector = detectors[detector];
     options.max_keypoints = o->keypoints;
     options.parallel = o->parallel;
-    kb_status status = kb_detect(pixels, &options, c->workspace, keypoints, (size_t)o->keypoints, &found, NULL);
+    f.keypoints = keypoints;
+    f.capacity = (size_t)o->keypoints;
+    kb_status status = kb_detect(pixels, &options, c->workspace, &f, NULL);
     double reach = o->association.position * kb_detector_scale(detectors[detector]);
-    for (size_t i = 0; i < found && status == KB_OK; i++) {
+    for (size_t i = 0; i < f.n && status == KB_OK; i++) {
         const kb_keypoint *k = &keypoints[i];
         const kbi_scene_feature *near = nearest_feature(features, feature_count, k->x, k->y, reach * k->size);
         if (near) status = observe(c, (size_t)near->point, view, detector, k);
@@ -430,8 +433,12 @@ static kb_status sample_view(converter *c, size_t view, uint32_t detector, const
         KB_INIT(describe);
         describe.scale = kb_detector_scale(detectors[detector]) * options->support[k];
         describe.parallel = options->parallel;
-        status = (options->octaves ? kb_sample_octaves : kb_sample_patches)(image, keypoints, n, &describe,
-                                                                            c->workspace, patches, NULL);
+        kb_features f;
+        KB_INIT(f);
+        f.keypoints = keypoints;
+        f.n = n;
+        status = kb_sample(image, options->octaves ? KB_SAMPLER_OCTAVES : KB_SAMPLER_PATCH, &describe, c->workspace, &f,
+                           patches, NULL);
         for (size_t i = 0; i < n && status == KB_OK; i++)
             options->write_patch(options->context, k, labels[i], (uint32_t)view, patches + i * area);
     }

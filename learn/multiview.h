@@ -29,7 +29,7 @@ typedef struct kbi_multiview_options {
     const kb_parallel *parallel;
     int32_t supports;
     const float *support;
-    bool octaves; /* kb_sample_octaves instead of 32x32 patches */
+    bool octaves; /* octaves instead of 32x32 patches */
 } kbi_multiview_options;
 /* Detecting orb and sift, 8000 keypoints, all points, 2 px. */
 void kbi_multiview_defaults(kbi_multiview_options *options);

@@ -9,7 +9,7 @@
 
 #include "keybits/keybits.h"
 
-/* Patches of one side (32 or 64; KB_OCTAVE_SIDE: the octaves of kb_sample_octaves), in memory. Patches with the same
+/* Patches of one side (32 or 64; KB_OCTAVE_SIDE: the octaves of kb_sample), in memory. Patches with the same
  * label show the same point; they stand next to each other, labels ascending from 0 without gaps, so that point p
  * has the patches [first[p], first[p + 1]). */
 typedef struct kbi_patch_set {

@@ -122,7 +122,13 @@ static kb_status detect_view(scene *s, int32_t view, kb_detector detector, size_
     options.detector = detector;
     options.max_keypoints = s->options->keypoints;
     options.mask = &mask;
-    return kb_detect(&image, &options, s->workspace, s->keypoints, (size_t)s->options->keypoints, count, NULL);
+    kb_features f;
+    KB_INIT(f);
+    f.keypoints = s->keypoints;
+    f.capacity = (size_t)s->options->keypoints;
+    kb_status status = kb_detect(&image, &options, s->workspace, &f, NULL);
+    *count = f.n;
+    return status;
 }
 
 static kb_status observe(scene *s, uint32_t point, int32_t view, uint32_t detector, const kb_keypoint *keypoint,
@@ -284,8 +290,12 @@ static kb_status sample_view(const scene *s, int32_t view, uint32_t detector, kb
         kb_describe_options options;
         KB_INIT(options);
         options.scale = kb_detector_scale(detectors[detector]) * s->options->support[k];
-        status = (s->options->octaves ? kb_sample_octaves : kb_sample_patches)(&image, keypoints, n, &options,
-                                                                               s->workspace, patches, NULL);
+        kb_features f;
+        KB_INIT(f);
+        f.keypoints = keypoints;
+        f.n = n;
+        status = kb_sample(&image, s->options->octaves ? KB_SAMPLER_OCTAVES : KB_SAMPLER_PATCH, &options, s->workspace,
+                           &f, patches, NULL);
         for (size_t i = 0; i < n; i++) memcpy(out->pixels[k] + where[i] * area, patches + i * area, area);
     }
     free(keypoints);

@@ -38,7 +38,7 @@ typedef struct kbi_synth_options {
     int32_t max_points;       /* of an image, shared evenly by the detectors */
     int32_t supports;
     float support[KBI_SYNTH_MAX_SUPPORTS]; /* the same patches are cut at each */
-    bool octaves; /* kb_sample_octaves instead of 32x32 patches */
+    bool octaves; /* octaves instead of 32x32 patches */
     kbi_view_range geometry;
     kbi_light_range light;
     kbi_association association;

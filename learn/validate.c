@@ -229,7 +229,12 @@ bool kbi_validate_model(const kbi_patch_set *set, const kb_model *model, size_t 
     if (kb_model_get_info(model, &info) != KB_OK || info.spec->bits == 0) return false;
     size_t row_bytes = (size_t)info.row_bytes;
     uint8_t *rows = kbi_zeros(set->patches, row_bytes);
-    bool ok = rows && kb_describe_patches(model, set->pixels, set->patches, set->side, &options, NULL, rows) == KB_OK &&
+    kb_features f;
+    KB_INIT(f);
+    f.n = set->patches;
+    f.rows = rows;
+    f.rows_size = set->patches * row_bytes;
+    bool ok = rows && kb_describe_patches(model, set->pixels, set->side, &options, NULL, &f, NULL) == KB_OK &&
               kbi_validate_rows(set, rows, row_bytes, gallery, seed, parallel, out);
     free(rows);
     return ok;

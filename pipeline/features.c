@@ -14,12 +14,9 @@ void features_free(features *f)
 
 kb_features features_view(const features *f)
 {
-    kb_features view;
-    KB_INIT(view);
-    view.rows = f->rows.bytes;
-    view.n = f->rows.count;
-    view.row_bytes = f->rows.width;
-    view.keypoints = f->keypoints.items;
+    bool described = f->rows.bytes || f->rows.floats;
+    kb_features view = io_features_view(&f->keypoints, described ? &f->rows : NULL);
+    view.flags = f->flags;
     view.model_id = f->model_id;
     view.width = f->width;
     view.height = f->height;

@@ -2,9 +2,8 @@
 #ifndef PIPELINE_FEATURES_H
 #define PIPELINE_FEATURES_H
 
-#include "io/csv.h"
+#include "io/features.h"
 #include "io/image_io.h"
-#include "io/rows.h"
 #include "keybits/index.h"
 
 typedef struct features {

@@ -50,7 +50,9 @@ static kb_status detect_keypoints(const pipeline *p, const kb_image *image, io_k
     size_t capacity = (size_t)o.max_keypoints;
     if (p->options.angles != KB_ORIENTATION_DEFAULT) o.orientation = p->options.angles;
     out->items = io_alloc(capacity, sizeof *out->items);
-    kb_status status = kb_detect(image, &o, p->workspace, out->items, capacity, &out->count, NULL);
+    kb_features f = io_keypoints_view(out->items, capacity);
+    kb_status status = kb_detect(image, &o, p->workspace, &f, NULL);
+    out->count = f.n;
     if (status == KB_OK) out->items = io_grow(out->items, out->count, sizeof *out->items);
     return status;
 }
@@ -65,7 +67,8 @@ static kb_status set_angles(const pipeline *p, const kb_image *image, bool given
     o.orientation = p->options.angles;
     o.scale = p->orient_scale;
     o.parallel = p->parallel;
-    return kb_orient(image, keypoints->items, keypoints->count, &o, p->workspace, NULL);
+    kb_features f = io_features_view(keypoints, NULL);
+    return kb_orient(image, &o, p->workspace, &f, NULL, NULL);
 }
 
 static kb_status compute_rows(const pipeline *p, const kb_image *image, features *f)
@@ -79,12 +82,10 @@ static kb_status compute_rows(const pipeline *p, const kb_image *image, features
     f->rows = (io_rows){NULL, NULL, n, (size_t)(floats ? p->info.row_floats : p->info.row_bytes)};
     f->flags = io_alloc(n, 1);
     f->model_id = p->info.id;
-    if (floats) {
-        f->rows.floats = io_alloc(n * f->rows.width, sizeof(float));
-        return kb_describe_float(p->model, image, f->keypoints.items, n, &o, p->workspace, f->rows.floats, f->flags);
-    }
-    f->rows.bytes = io_alloc(n, f->rows.width);
-    return kb_describe(p->model, image, f->keypoints.items, n, &o, p->workspace, f->rows.bytes, f->flags);
+    if (floats) f->rows.floats = io_alloc(n * f->rows.width, sizeof(float));
+    else f->rows.bytes = io_alloc(n, f->rows.width);
+    kb_features view = features_view(f);
+    return kb_describe(p->model, image, &o, p->workspace, &view, NULL);
 }
 
 /* Memory that is out is not the image's fault: it must not be left out for that. */
@@ -200,22 +201,12 @@ static kb_fit_options fit_options_of(const pipeline *p)
     return o;
 }
 
-static kb_status match_rows(const pipeline *p, const io_rows *a, const io_rows *b, pipeline_result *result)
-{
-    const kb_match_options o = match_options_of(p);
-    if (!a->bytes)
-        return kb_match_float(a->floats, a->count, b->floats, b->count, a->width, &o, p->workspace, result->matches,
-                              &result->count);
-    return kb_match_hamming(a->bytes, a->count, b->bytes, b->count, a->width, &o, p->workspace, result->matches,
-                            &result->count);
-}
-
 /* The points of the matches, with their distances. */
 static kb_status points_of(const features *a, const features *b, pipeline_result *result, float *quality)
 {
     result->pairs = io_alloc(result->count, sizeof *result->pairs);
-    return kb_match_points(a->keypoints.items, a->keypoints.count, b->keypoints.items, b->keypoints.count,
-                           result->matches, result->count, result->pairs, quality);
+    kb_features fa = features_view(a), fb = features_view(b);
+    return kb_match_points(&fa, &fb, result->matches, result->count, result->pairs, quality, NULL);
 }
 
 static kb_status fit_pairs(const pipeline *p, const float *quality, pipeline_result *result)
@@ -227,21 +218,22 @@ static kb_status fit_pairs(const pipeline *p, const float *quality, pipeline_res
     o.candidates = result->candidates;
     o.looks = result->looks;
     double start = io_clock_seconds();
-    kb_status status = kb_fit(result->pairs, result->count, &o, p->workspace, result->inliers, &result->fit);
+    kb_status status = kb_fit(result->pairs, result->count, &o, p->workspace, result->inliers, &result->fit, NULL);
     result->ms_fit = ms_since(start);
     return status;
 }
 
 static kb_status match_and_fit(const pipeline *p, const features *a, const features *b, pipeline_result *result)
 {
-    const io_keypoints *ka = &a->keypoints, *kb = &b->keypoints;
+    kb_features fa = features_view(a), fb = features_view(b);
+    const kb_match_options o = match_options_of(p);
     double start = io_clock_seconds();
-    kb_status status = match_rows(p, &a->rows, &b->rows, result);
+    kb_status status = kb_match_features(&fa, &fb, &o, p->workspace, result->matches, &result->count, NULL);
     if (status == KB_OK && p->options.tilts > 0) result->count = tilts_merge(a, b, result->matches, result->count);
     result->candidates = result->count;
     if (status == KB_OK && !p->options.no_filter)
-        status = kb_filter(ka->items, ka->count, kb->items, kb->count, result->matches, result->count, NULL,
-                           p->workspace, result->matches, &result->count);
+        status = kb_filter(&fa, &fb, result->matches, result->count, NULL, p->workspace, result->matches,
+                           &result->count, NULL);
     result->ms_match = ms_since(start);
     float *quality = io_alloc(result->count, sizeof *quality);
     if (status == KB_OK) status = points_of(a, b, result, quality);
@@ -285,7 +277,7 @@ static kb_status look_at(const pipeline *p, const kb_image *const images[2], fea
     pair.matches = result->matches = io_alloc(capacity, sizeof *pair.matches);
     pair.inliers = result->inliers = io_alloc(capacity, 1);
     pair.fit = &result->fit;
-    kb_status status = kb_match_images(p->model, images[0], images[1], &o, p->workspace, &pair);
+    kb_status status = kb_match_images(p->model, images[0], images[1], &o, p->workspace, &pair, NULL);
     if (status != KB_OK) return status;
     out[0].keypoints.count = pair.na;
     out[1].keypoints.count = pair.nb;
@@ -319,9 +311,10 @@ bool pipeline_refine(const pipeline *p, const features *a, const features *b, co
     o.scale = p->orient_scale;
     o.parallel = p->parallel;
     result->correlations = io_alloc(result->count, sizeof *result->correlations);
-    kb_status status = kb_match_refine(images[0], images[1], a->keypoints.items, a->keypoints.count, b->keypoints.items,
-                                       b->keypoints.count, result->matches, result->count, &o, p->workspace,
-                                       result->pairs, result->correlations);
+    const kb_image views[2] = {*images[0], *images[1]};
+    kb_features fa = features_view(a), fb = features_view(b);
+    kb_status status = kb_match_refine(views, &fa, &fb, result->matches, result->count, &o, p->workspace, result->pairs,
+                                       result->correlations, NULL);
     result->ms_refine = ms_since(start);
     float *quality = io_alloc(result->count, sizeof *quality);
     for (size_t i = 0; i < result->count; i++) quality[i] = result->matches[i].distance;

@@ -57,6 +57,11 @@ inline void check(kb_status status, const std::string &what)
     if (status == KB_E_ARGUMENT) code = cv::Error::StsBadArg;
     CV_Error(code, "keybits: " + what + ": " + kb_status_string(status));
 }
+/* With the sentence that names the value at fault. */
+inline void check(kb_status status, const std::string &what, const kb_error &error)
+{
+    check(status, status == KB_OK ? what : what + ": " + error.text);
+}
 
 inline kb_keypoint *as_keypoints(std::vector<cv::KeyPoint> &keypoints)
 {
@@ -65,6 +70,20 @@ inline kb_keypoint *as_keypoints(std::vector<cv::KeyPoint> &keypoints)
 inline const kb_keypoint *as_keypoints(const std::vector<cv::KeyPoint> &keypoints)
 {
     return reinterpret_cast<const kb_keypoint *>(keypoints.data());
+}
+
+/* Rows of a matrix as the library reads and fills them. */
+inline kb_features features_of(const cv::Mat &rows)
+{
+    kb_features f;
+    KB_INIT(f);
+    f.rows = rows.data;
+    f.n = static_cast<std::size_t>(rows.rows);
+    f.row_bytes = static_cast<std::size_t>(rows.cols) * rows.elemSize();
+    f.row_stride = rows.rows > 1 ? rows.step[0] : 0;
+    f.rows_size = f.n ? (f.n - 1) * f.row_stride + f.row_bytes : 0;
+    f.floats = rows.depth() == CV_32F;
+    return f;
 }
 
 namespace detail {
@@ -300,11 +319,14 @@ protected:
         }
         options.parallel = &threads;
         std::size_t capacity = static_cast<std::size_t>(getMaxFeatures());
-        std::size_t count = 0;
         keypoints.resize(capacity);
-        check(kb_detect(gray.view(), &options, workspace_.get(), as_keypoints(keypoints), capacity, &count, nullptr),
-              "kb_detect");
-        keypoints.resize(count);
+        kb_features found;
+        kb_error error;
+        KB_INIT(found);
+        found.keypoints = as_keypoints(keypoints);
+        found.capacity = capacity;
+        check(kb_detect(gray.view(), &options, workspace_.get(), &found, &error), "kb_detect", error);
+        keypoints.resize(found.n);
     }
 
     /* A matrix of the caller that has the right size and type, such as rows of a larger one, is filled. */
@@ -333,16 +355,12 @@ protected:
         KB_INIT(options);
         options.scale = getScale();
         options.parallel = &threads;
-        options.row_stride = rows.step[0];
-        const kb_keypoint *points = as_keypoints(keypoints);
-        if (model_.floats())
-            check(kb_describe_float(model_.get(), gray.view(), points, keypoints.size(), &options, workspace_.get(),
-                                    rows.ptr<float>(), flags),
-                  "kb_describe_float");
-        else
-            check(kb_describe(model_.get(), gray.view(), points, keypoints.size(), &options, workspace_.get(),
-                              rows.data, flags),
-                  "kb_describe");
+        kb_features features = features_of(rows);
+        kb_error error;
+        features.keypoints = const_cast<kb_keypoint *>(as_keypoints(keypoints));
+        features.flags = flags;
+        check(kb_describe(model_.get(), gray.view(), &options, workspace_.get(), &features, &error), "kb_describe",
+              error);
     }
 
     /* Keypoints whose size is too small for a region get the usual one. */
@@ -583,15 +601,10 @@ protected:
         options.one_way = !cross_check_;
         options.parallel = &threads;
         std::vector<kb_match> found(static_cast<std::size_t>(query.rows));
-        std::size_t nq = static_cast<std::size_t>(query.rows), nt = static_cast<std::size_t>(train.rows), count = 0;
-        std::size_t length = static_cast<std::size_t>(query.cols);
-        if (query.depth() == CV_8U)
-            check(kb_match_hamming(query.data, nq, train.data, nt, length, &options, NULL, found.data(), &count),
-                  "kb_match_hamming");
-        else
-            check(kb_match_float(query.ptr<float>(), nq, train.ptr<float>(), nt, length, &options, NULL, found.data(),
-                                 &count),
-                  "kb_match_float");
+        std::size_t count = 0;
+        kb_features a = features_of(query), b = features_of(train);
+        kb_error error;
+        check(kb_match_features(&a, &b, &options, NULL, found.data(), &count, &error), "kb_match_features", error);
         for (std::size_t m = 0; m < count; m++)
             lists[static_cast<std::size_t>(found[m].a)].push_back(
                 cv::DMatch(found[m].a, found[m].b, image, found[m].distance));
@@ -604,10 +617,9 @@ protected:
         KB_INIT(options);
         options.parallel = &threads;
         std::vector<kb_neighbour> near(static_cast<std::size_t>(query.rows) * static_cast<std::size_t>(k));
-        check(kb_match_knn(query.data, static_cast<std::size_t>(query.rows), train.data,
-                           static_cast<std::size_t>(train.rows), static_cast<std::size_t>(query.cols), k, &options,
-                           NULL, near.data()),
-              "kb_match_knn");
+        kb_features a = features_of(query), b = features_of(train);
+        kb_error error;
+        check(kb_match_knn(&a, &b, k, &options, NULL, near.data(), &error), "kb_match_knn", error);
         for (int i = 0; i < query.rows; i++)
             for (int r = 0; r < k; r++) {
                 const kb_neighbour &n = near[static_cast<std::size_t>(i) * static_cast<std::size_t>(k) +

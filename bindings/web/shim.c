@@ -135,6 +135,24 @@ static web_features *features_fail(web_features *f, kb_status status, const kb_e
     return NULL;
 }
 
+/* As the library takes them. */
+static kb_features features_view(const web_features *f)
+{
+    kb_features view;
+    KB_INIT(view);
+    view.width = f->width;
+    view.height = f->height;
+    view.detector = f->detector;
+    view.n = f->n;
+    view.keypoints = f->keypoints;
+    view.flags = f->flags;
+    view.rows = f->rows;
+    view.row_bytes = f->row_bytes;
+    view.floats = f->rows && !f->binary;
+    view.model_id = f->model_id;
+    return view;
+}
+
 int32_t EXPORT(web_detector_at)(int32_t index) { return kb_detector_at(index); }
 const char *EXPORT(web_detector_name)(int32_t detector) { return kb_detector_name((kb_detector)detector); }
 const char *EXPORT(web_selection_name)(int32_t selection) { return kb_selection_name((kb_selection)selection); }
@@ -168,7 +186,8 @@ static size_t max_keypoints(const kb_detect_options *o)
 web_features *EXPORT(web_features_detect)(const uint8_t *gray, int32_t width, int32_t height, const double *numbers,
                                           const uint8_t *mask)
 {
-    kb_image image = {gray, width, height, width, KB_FORMAT_GRAY8, 0}, mask_image = {mask, width, height, width, KB_FORMAT_GRAY8, 0};
+    kb_image image = {gray, width, height, width, KB_FORMAT_GRAY8, 0};
+    kb_image mask_image = {mask, width, height, width, KB_FORMAT_GRAY8, 0};
     kb_detect_options o = detect_options(numbers);
     o.mask = mask ? &mask_image : NULL;
     web_features *f = calloc(1, sizeof *f);
@@ -180,8 +199,11 @@ web_features *EXPORT(web_features_detect)(const uint8_t *gray, int32_t width, in
     f->keypoints = malloc(capacity * sizeof *f->keypoints);
     if (!f->keypoints) return features_fail(f, KB_E_MEMORY, NULL);
     kb_error error;
-    kb_status status = kb_detect(&image, &o, shared_workspace(), f->keypoints, capacity, &f->n, &error);
+    kb_features view = features_view(f);
+    view.capacity = capacity;
+    kb_status status = kb_detect(&image, &o, shared_workspace(), &view, &error);
     if (status != KB_OK) return features_fail(f, status, &error);
+    f->n = view.n;
     kb_keypoint *smaller = realloc(f->keypoints, (f->n ? f->n : 1) * sizeof *smaller);
     if (smaller) f->keypoints = smaller;
     return f;
@@ -202,18 +224,14 @@ int32_t EXPORT(web_features_describe)(web_features *f, const kb_model *model, co
 {
     kb_image image = {gray, f->width, f->height, f->width, KB_FORMAT_GRAY8, 0};
     kb_model_info info = model_info(model);
-    kb_describe_options o;
-    KB_INIT(o);
-    o.scale = kb_model_scale(model, kb_detector_name(f->detector));
     /* SIFT rows are floats here too, so that matches equal those of the program. */
     size_t row_bytes = info.row_floats ? (size_t)info.row_floats * sizeof(float) : (size_t)info.row_bytes;
     kb_status status = features_reserve_rows(f, row_bytes, info.id, info.row_floats == 0);
-    if (status == KB_OK && info.row_floats)
-        status = kb_describe_float(model, &image, f->keypoints, f->n, &o, shared_workspace(), (float *)(void *)f->rows,
-                                   f->flags);
-    else if (status == KB_OK)
-        status = kb_describe(model, &image, f->keypoints, f->n, &o, shared_workspace(), f->rows, f->flags);
-    return keep_status(status, NULL);
+    if (status != KB_OK) return keep_status(status, NULL);
+    kb_error error;
+    kb_features view = features_view(f);
+    view.rows_size = f->n * row_bytes;
+    return keep_status(kb_describe(model, &image, NULL, shared_workspace(), &view, &error), &error);
 }
 
 /* keypoints: n x 6 floats as web_features_keypoints writes them. */
@@ -278,20 +296,19 @@ int32_t EXPORT(web_match)(const web_features *a, const web_features *b, int32_t 
     o.one_way = one_way;
     o.max_ratio = max_ratio;
     o.max_distance = max_distance;
-    if (a->binary)
-        status = kb_match_hamming(a->rows, a->n, b->rows, b->n, a->row_bytes, &o, shared_workspace(), matches, &count);
-    else
-        status = kb_match_float((const float *)(const void *)a->rows, a->n, (const float *)(const void *)b->rows, b->n,
-                                a->row_bytes / sizeof(float), &o, shared_workspace(), matches, &count);
-    return keep_status(status, NULL) == KB_OK ? (int32_t)count : status;
+    kb_error error;
+    kb_features fa = features_view(a), fb = features_view(b);
+    status = kb_match_features(&fa, &fb, &o, shared_workspace(), matches, &count, &error);
+    return keep_status(status, &error) == KB_OK ? (int32_t)count : status;
 }
 
 int32_t EXPORT(web_filter)(const web_features *a, const web_features *b, kb_match *matches, size_t n)
 {
     size_t count = 0;
-    kb_status status = kb_filter(a->keypoints, a->n, b->keypoints, b->n, matches, n, NULL, shared_workspace(), matches,
-                                 &count);
-    return keep_status(status, NULL) == KB_OK ? (int32_t)count : status;
+    kb_error error;
+    kb_features fa = features_view(a), fb = features_view(b);
+    kb_status status = kb_filter(&fa, &fb, matches, n, NULL, shared_workspace(), matches, &count, &error);
+    return keep_status(status, &error) == KB_OK ? (int32_t)count : status;
 }
 
 /* Matches between JavaScript's columns and the library's rows. */
@@ -360,8 +377,9 @@ static int32_t fit_points(const kb_point_pair *pairs, const float *quality, size
     fit_options(options, &o);
     KB_INIT(report);
     o.fit.quality = quality;
-    kb_status status = keep_status(kb_fit(pairs, n, &o.fit, shared_workspace(), inliers, &report), NULL);
-    if (status != KB_OK) return status;
+    kb_error error;
+    kb_status status = kb_fit(pairs, n, &o.fit, shared_workspace(), inliers, &report, &error);
+    if (keep_status(status, &error) != KB_OK) return status;
     write_report(&report, numbers);
     return report.result;
 }
@@ -380,8 +398,8 @@ int32_t EXPORT(web_fit)(const web_features *a, const web_features *b, const kb_m
     float *quality = calloc(n + 1, sizeof *quality);
     kb_status status = pairs && quality ? KB_OK : KB_E_MEMORY;
     int32_t result = 0;
-    if (status == KB_OK)
-        status = kb_match_points(a->keypoints, a->n, b->keypoints, b->n, matches, n, pairs, quality);
+    kb_features fa = features_view(a), fb = features_view(b);
+    if (status == KB_OK) status = kb_match_points(&fa, &fb, matches, n, pairs, quality, NULL);
     if (status == KB_E_ARGUMENT) keep_sentence(status, "a match names a keypoint that is not there");
     else keep_status(status, NULL);
     if (status == KB_OK) result = fit_points(pairs, quality, n, options, inliers, numbers);
@@ -419,8 +437,10 @@ int32_t EXPORT(web_track)(const web_features *a, const web_features *b, const do
     status = keep_status(guides && matches ? KB_OK : KB_E_MEMORY, NULL);
     if (status == KB_OK) {
         guides_fill(a, h, radius, guides);
-        status = keep_status(kb_match_guided(a->rows, guides, a->n, b->rows, b->keypoints, b->n, a->row_bytes, NULL,
-                                             shared_workspace(), matches, &count), NULL);
+        kb_error error;
+        kb_features fa = features_view(a), fb = features_view(b);
+        status = keep_status(kb_match_guided(&fa, guides, &fb, NULL, shared_workspace(), matches, &count, &error),
+                             &error);
     }
     const double options[4] = {KB_GEOMETRY_HOMOGRAPHY, threshold, 0, 0};
     if (status == KB_OK) result = web_fit(a, b, matches, count, options, NULL, numbers);
@@ -491,8 +511,9 @@ web_pair *EXPORT(web_match_images)(const kb_model *model, const uint8_t *gray_a,
         o.fit = &fitting.fit;
     }
     web_pair *p = pair_create(max_keypoints(&detecting));
-    kb_status status = p ? kb_match_images(model, &a, &b, &o, shared_workspace(), &p->pair) : KB_E_MEMORY;
-    if (keep_status(status, NULL) == KB_OK) return p;
+    kb_error error;
+    kb_status status = p ? kb_match_images(model, &a, &b, &o, shared_workspace(), &p->pair, &error) : KB_E_MEMORY;
+    if (keep_status(status, p ? &error : NULL) == KB_OK) return p;
     web_pair_free(p);
     return NULL;
 }
@@ -562,20 +583,6 @@ web_index *EXPORT(web_index_open)(void *data, size_t size, int32_t is_index, int
     if (keep_status(status, &error) == KB_OK) return x;
     web_index_free(x);
     return NULL;
-}
-
-static kb_features features_view(const web_features *f)
-{
-    kb_features view;
-    KB_INIT(view);
-    view.rows = f->rows;
-    view.n = f->n;
-    view.row_bytes = f->row_bytes;
-    view.keypoints = f->keypoints;
-    view.model_id = f->model_id;
-    view.width = f->width;
-    view.height = f->height;
-    return view;
 }
 
 int32_t EXPORT(web_index_add)(web_index *x, const web_features *f, double id, const char *name)

@@ -25,7 +25,7 @@ static _Alignas(8) uint8_t model_memory[28 * 1024];
 static _Alignas(8) uint8_t workspace_memory[160 * 1024];
 static kb_keypoint keypoints[2][MOST];
 static uint8_t rows[2][MOST * ROW];
-static size_t counts[2];
+static kb_features features[2];
 static kb_match matches[MOST];
 
 /* ---- the model's memory: handed out, never taken back ---- */
@@ -111,10 +111,15 @@ static kb_status describe_frame(int which, int32_t width, int32_t height, const 
     kb_image image = {frame, width, height, width, KB_FORMAT_GRAY8, 0};
     kb_detect_options options = detect_options();
     unsigned long before = board_instructions();
-    kb_status status = kb_detect(&image, &options, workspace, keypoints[which], MOST, &counts[which], NULL);
+    kb_features *f = &features[which];
+    KB_INIT(*f);
+    f->keypoints = keypoints[which];
+    f->capacity = MOST;
+    f->rows = rows[which];
+    f->rows_size = sizeof rows[which];
+    kb_status status = kb_detect(&image, &options, workspace, f, NULL);
     *instructions = board_instructions() - before;
-    if (status != KB_OK) return status;
-    return kb_describe(model, &image, keypoints[which], counts[which], NULL, workspace, rows[which], NULL);
+    return status == KB_OK ? kb_describe(model, &image, NULL, workspace, f, NULL) : status;
 }
 
 /* Matches whose keypoints moved as the picture did, to within two pixels. */
@@ -156,14 +161,14 @@ static int run_size(int32_t width, int32_t height, const kb_model *model)
         status = describe_frame(which, width, height, model, workspace, &detection);
     }
     if (status == KB_OK)
-        status = kb_match_hamming(rows[0], counts[0], rows[1], counts[1], ROW, NULL, workspace, matches, &n);
+        status = kb_match_features(&features[0], &features[1], NULL, workspace, matches, &n, NULL);
     if (status != KB_OK) return failed("frame", status);
-    uint32_t hash = hash_of(keypoints[1], counts[1] * sizeof(kb_keypoint), 2166136261u);
+    uint32_t hash = hash_of(keypoints[1], features[1].n * sizeof(kb_keypoint), 2166136261u);
     hash = hash_of(rows, sizeof rows, hash);
     say("size", (unsigned long)width);
     say("workspace_bytes", (unsigned long)needed);
     say("detect_instructions", detection);
-    say("keypoints", (unsigned long)counts[1]);
+    say("keypoints", (unsigned long)features[1].n);
     say("matches", (unsigned long)n);
     say("agreeing", agreeing(n));
     say("hash", hash);

@@ -17,20 +17,6 @@
 extern "C" {
 #endif
 
-/* --------------------------------------------------------------------------------------------------------- features */
-
-/* The features of one image as the functions below read them: a borrowed view. */
-typedef struct kb_features {
-    uint32_t struct_size;
-    const uint8_t *rows;          /* n x row_bytes, no gaps */
-    size_t n;
-    size_t row_bytes;             /* 1 to 4096 */
-    const kb_keypoint *keypoints; /* n of them, or NULL: no geometric verification */
-    uint64_t model_id;            /* kb_model_info.id of the model that made the rows; 0: unknown, only the length of a
-                                     row is checked */
-    int32_t width, height;        /* of the image, which an index keeps for kb_index_get_size; 0: unknown */
-} kb_features;
-
 /* ----------------------------------------------------------------------------------------- one scene or two */
 
 typedef struct kb_verify_options {

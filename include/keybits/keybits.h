@@ -6,9 +6,10 @@
  * learn.h learning. The rules below hold for all three. They compile as C99 and as C++11. The shortest program:
  *
  *     kb_model_builtin("bad256", &model);
- *     kb_detect(&image, NULL, NULL, keypoints, 2000, &n, NULL);
- *     kb_describe(model, &image, keypoints, n, NULL, NULL, rows, NULL);
- *     kb_match_hamming(rows_a, na, rows_b, nb, 32, NULL, NULL, matches, &count);
+ *     KB_INIT(a);
+ *     a.capacity = 2000, a.keypoints = keypoints, a.rows = rows, a.rows_size = sizeof rows;
+ *     kb_detect_and_describe(model, &image, NULL, NULL, NULL, &a, NULL);
+ *     kb_match_features(&a, &b, NULL, NULL, matches, &count, NULL);
  *
  * Every NULL above is an option, a workspace or an output that may be left out.
  *
@@ -159,16 +160,55 @@ typedef struct kb_keypoint {
     int32_t class_id;
 } kb_keypoint;
 
+/* --------------------------------------------------------------------------------------------------------- features */
+
+typedef enum kb_detector {
+    KB_DETECTOR_ORB = 1,     /* FAST corners on a pyramid with Harris's response, as OpenCV's ORB; preset orb. */
+    KB_DETECTOR_SIFT = 2,    /* extrema of differences of Gaussians. Slower, more exact; preset sift. */
+    KB_DETECTOR_HESSIAN = 3, /* peaks of the determinant of the Hessian on the same pyramid: more right matches in
+                                nearly the same time; preset hessian. */
+    KB_DETECTOR_INT32 = 0x7fffffff
+} kb_detector;
+
+/* The features of one image: a view of buffers that the caller owns. Set it with KB_INIT, then the fields that a call
+ * needs. kb_detect fills keypoints, kb_describe rows, and both note where they come from; every later call reads that.
+ * A function that takes a const kb_features does not write through its pointers. */
+typedef struct kb_features {
+    uint32_t struct_size;
+    int32_t width, height;  /* of the image, px; 0: unknown */
+    kb_detector detector;   /* of the keypoints; it decides the scale at which they are described. 0: unknown */
+    size_t n;               /* the number of keypoints, rows and flags */
+    size_t capacity;        /* the room in keypoints and flags, for kb_detect */
+    kb_keypoint *keypoints; /* NULL where only rows matter */
+    uint8_t *flags;         /* KB_KP_* per keypoint; may be NULL */
+    void *rows;             /* a descriptor per keypoint; NULL where only keypoints matter */
+    size_t rows_size;       /* the room in rows in bytes, for kb_describe */
+    size_t row_bytes;       /* per descriptor, 1 to 4096; of floats 4 to 16384. kb_describe sets it */
+    size_t row_stride;      /* bytes from one row to the next; 0: row_bytes, no gaps. An index takes rows without gaps */
+    int32_t floats;         /* 1: rows are floats, compared by L2 distance: SIFT and RootSIFT. 0: bits, by Hamming's */
+    int32_t upright;        /* 1: the keypoints have no angles. kb_detect and kb_orient set it */
+    uint64_t model_id;      /* kb_model_info.id of the model of the rows; 0: unknown */
+} kb_features;
+
 /* ----------------------------------------------------------------------------------------------------------- models */
 
 typedef enum kb_kind {
     KB_KIND_BAD = 1,      /* per bit, the difference of the mean gray in two boxes against a threshold (docs/bad.md) */
     KB_KIND_BAG = 2,      /* the same over channels of oriented gradient (docs/bag.md) */
     KB_KIND_HASHSIFT = 3, /* per bit, the sign of a linear projection of SIFT (docs/hashsift.md) */
-    KB_KIND_SIFT = 4,     /* SIFT itself: 128 bytes, or 128 floats by kb_describe_float */
+    KB_KIND_SIFT = 4,     /* SIFT itself: 128 bytes, or 128 floats */
     KB_KIND_ROOTSIFT = 5, /* its square root under the L1 norm: 128 bytes or 128 floats */
     KB_KIND_INT32 = 0x7fffffff
 } kb_kind;
+
+/* Where samples come from (docs/sampling.md). */
+typedef enum kb_sampler {
+    KB_SAMPLER_PATCH = 0, /* the oriented region is resampled to 32x32 by bilinear interpolation; the default */
+    KB_SAMPLER_IMAGE = 1, /* boxes at whole pixels of the image: OpenCV's TEBLID and BEBLID bit for bit; BAD only */
+    KB_SAMPLER_OCTAVES = 2, /* four grids of 16x16: of the region and its middle half, quarter and eighth; BAG only */
+    KB_SAMPLER_CELLS = 3, /* as PATCH, but to 16x16 cells, each in the place of 2x2 samples: faster; BAD only */
+    KB_SAMPLER_INT32 = 0x7fffffff
+} kb_sampler;
 
 /* Immutable; any number of threads may share one. */
 typedef struct kb_model kb_model;
@@ -224,10 +264,9 @@ KB_API float kb_patch_width(const kb_model *model, const kb_keypoint *keypoint, 
 
 typedef struct kb_describe_options {
     uint32_t struct_size;
-    float scale;                 /* of kb_model_scale; 0 means 1 (ORB's). Up to 100. */
+    float scale;                 /* from keypoint size to region (kb_model_scale), up to 100. 0: the scale of the
+                                    features' detector; where that is unknown, an error */
     const kb_parallel *parallel; /* NULL: the calling thread alone */
-    size_t row_stride;           /* bytes from one output row to the next; 0: no gaps. Bytes between rows are not
-                                    touched. Rows of floats: a multiple of 4. */
 } kb_describe_options;
 
 /* Flags per keypoint, combined; 0: an ordinary row. */
@@ -238,48 +277,34 @@ enum {
     KB_KP_INVALID = 8  /* a number is not finite, the size not positive, or the region wider than 2^20 px: zeros */
 };
 
-/* Describes n keypoints of an image. Row i of `rows` (n x row_bytes, or every row_stride bytes) belongs to keypoint i:
- * keypoints are never dropped, moved or reordered. flags (n bytes, may be NULL) receives KB_KP_* per keypoint.
- * options and workspace may be NULL. n may be 0. Time is linear in n and, for the pyramid, in the pixels. */
-KB_API kb_status kb_describe(const kb_model *model, const kb_image *image, const kb_keypoint *keypoints, size_t n,
-                             const kb_describe_options *options, kb_workspace *workspace, uint8_t *rows,
-                             uint8_t *flags);
+/* Describes the n keypoints of features. Row i belongs to keypoint i: keypoints are never dropped, moved or reordered.
+ * `rows` has rows_size bytes, and row_stride bytes from row to row, between which nothing is written; too few give
+ * KB_E_SPACE. With floats = 1, SIFT and RootSIFT give 128 floats of unit L2 norm (all zero for a region without
+ * contrast); binary models give KB_E_KIND. row_bytes, model_id, width, height and, unless it is NULL, flags are set.
+ * options, workspace and error may be NULL. n may be 0. Time is linear in n and, for the pyramid, in the pixels. */
+KB_API kb_status kb_describe(const kb_model *model, const kb_image *image, const kb_describe_options *options,
+                             kb_workspace *workspace, kb_features *features, kb_error *error);
 
-/* The same for SIFT and RootSIFT as n x 128 floats of unit L2 norm (all zero for a region without contrast). Binary
- * models give KB_E_KIND. */
-KB_API kb_status kb_describe_float(const kb_model *model, const kb_image *image, const kb_keypoint *keypoints, size_t n,
-                                   const kb_describe_options *options, kb_workspace *workspace, float *rows,
-                                   uint8_t *flags);
+/* Describes features->n patches of side x side bytes, one after the other. side is 32 to 1024; larger patches are
+ * resized to 32x32 by exact area averaging. For BAG a patch is octave 1, the middle half of the region, beyond which its
+ * border is repeated, or, with side KB_OCTAVE_SIDE, what kb_sample gives. The model's support and the scale are not
+ * used; the image sampler is evaluated on the patch. Rows as in kb_describe; keypoints and flags are not used. options,
+ * workspace and error may be NULL. */
+KB_API kb_status kb_describe_patches(const kb_model *model, const uint8_t *patches, int32_t side,
+                                     const kb_describe_options *options, kb_workspace *workspace,
+                                     kb_features *features, kb_error *error);
 
-/* Describes n patches of side x side bytes, one after the other. side is 32 to 1024; larger patches are resized to
- * 32x32 by exact area averaging. For BAG a patch is octave 1, the middle half of the region, beyond which its border is
- * repeated, or, with side KB_OCTAVE_SIDE, what kb_sample_octaves gives. The model's support and the scale are not used;
- * the image sampler is evaluated on the patch. options and workspace may be NULL. */
-KB_API kb_status kb_describe_patches(const kb_model *model, const uint8_t *patches, size_t n, int32_t side,
-                                     const kb_describe_options *options, kb_workspace *workspace, uint8_t *rows);
-KB_API kb_status kb_describe_patches_float(const kb_model *model, const uint8_t *patches, size_t n, int32_t side,
-                                           const kb_describe_options *options, kb_workspace *workspace, float *rows);
-
-/* The 32x32 patches that KB_SAMPLER_PATCH samples, n rows of 1024 bytes: for viewing, training and other descriptors.
- * The options are those of kb_describe with support 1: patch width = scale x keypoint size. Keypoints with
- * KB_KP_OUTSIDE or KB_KP_INVALID give zeros. options, workspace and flags may be NULL. */
-KB_API kb_status kb_sample_patches(const kb_image *image, const kb_keypoint *keypoints, size_t n,
-                                   const kb_describe_options *options, kb_workspace *workspace, uint8_t *patches,
-                                   uint8_t *flags);
-/* The same for KB_SAMPLER_OCTAVES: n rows of 4 x 16x16 bytes, the whole region first. KB_E_KIND with BAD alone. */
-KB_API kb_status kb_sample_octaves(const kb_image *image, const kb_keypoint *keypoints, size_t n,
-                                   const kb_describe_options *options, kb_workspace *workspace, uint8_t *octaves,
-                                   uint8_t *flags);
+#define KB_SAMPLES 1024 /* bytes per keypoint */
+/* The samples that a model with that sampler would see, with support 1 (patch width = scale x keypoint size): for
+ * viewing, training and other descriptors. KB_SAMPLER_PATCH gives patches of 32x32, KB_SAMPLER_OCTAVES 4 x 16x16 bytes,
+ * the whole region first; others give KB_E_KIND. `samples` has room for n x KB_SAMPLES bytes. Keypoints with
+ * KB_KP_OUTSIDE or KB_KP_INVALID give zeros; features->flags are set unless NULL. options, workspace and error may be
+ * NULL. */
+KB_API kb_status kb_sample(const kb_image *image, kb_sampler sampler, const kb_describe_options *options,
+                           kb_workspace *workspace, kb_features *features, uint8_t *samples, kb_error *error);
 
 /* -------------------------------------------------------------------------------------------------------- detecting */
 
-typedef enum kb_detector {
-    KB_DETECTOR_ORB = 1,     /* FAST corners on a pyramid with Harris's response, as OpenCV's ORB; preset orb. */
-    KB_DETECTOR_SIFT = 2,    /* extrema of differences of Gaussians. Slower, more exact; preset sift. */
-    KB_DETECTOR_HESSIAN = 3, /* peaks of the determinant of the Hessian on the same pyramid: more right matches in
-                                nearly the same time; preset hessian. */
-    KB_DETECTOR_INT32 = 0x7fffffff
-} kb_detector;
 /* What 0 means as a detector: HESSIAN. */
 KB_API kb_detector kb_detector_default(void);
 /* The detectors of this library, index from 0, the default first; 0 past the last. */
@@ -349,21 +374,19 @@ typedef struct kb_detect_options {
 KB_API kb_status kb_detect_options_check(const kb_detect_options *options, kb_error *error);
 
 /* Finds keypoints, strongest first; they are totally ordered (response, then y, x, size, angle), so that the n best are
- * the same n on every machine. `keypoints` has room for capacity keypoints, which also limits max_keypoints. *count
- * receives how many were found. options, workspace and error may be NULL. An option out of its range, or of another
- * detector, is refused, and *error names it. An image too small for the detector gives zero keypoints. Angle and octave
- * follow OpenCV's detectors of the same names, HESSIAN's ORB's. The size of ORB and HESSIAN is 31 x
- * level_factor^(octave + offset) with an offset within +-0.5 between levels, 0 with every_level. */
+ * the same n on every machine. features->keypoints has room for features->capacity keypoints, which also limits
+ * max_keypoints. n, width, height, detector and upright are set. options, workspace and error may be NULL. An option out
+ * of its range, or of another detector, is refused, and *error names it. An image too small for the detector gives zero
+ * keypoints. Angle and octave follow OpenCV's detectors of the same names, HESSIAN's ORB's. The size of ORB and HESSIAN
+ * is 31 x level_factor^(octave + offset) with an offset within +-0.5 between levels, 0 with every_level. */
 KB_API kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_workspace *workspace,
-                           kb_keypoint *keypoints, size_t capacity, size_t *count, kb_error *error);
+                           kb_features *features, kb_error *error);
 
-/* kb_detect and kb_describe in one call; 16-bit pixels are converted once. `rows` has room for capacity rows, flags
- * (capacity bytes) may be NULL. A scale of 0 in the describe options means that of the detector (kb_model_scale). Both
- * options, the workspace and the error may be NULL. */
+/* kb_detect and kb_describe in one call; 16-bit pixels are converted once. Both options, the workspace and the error may
+ * be NULL. */
 KB_API kb_status kb_detect_and_describe(const kb_model *model, const kb_image *image, const kb_detect_options *detect,
                                         const kb_describe_options *describe, kb_workspace *workspace,
-                                        kb_keypoint *keypoints, size_t capacity, uint8_t *rows, uint8_t *flags,
-                                        size_t *count, kb_error *error);
+                                        kb_features *features, kb_error *error);
 
 /* The preset scale that belongs to a detector, and its name; 0 and "?" for another value. */
 KB_API float kb_detector_scale(kb_detector detector);
@@ -375,16 +398,17 @@ KB_API int32_t kb_detector_revision(kb_detector detector);
  * has. 0 for another value or name. kb_detect refuses options that its detector does not have. */
 KB_API int32_t kb_detector_has(kb_detector detector, const char *option);
 
-/* Keeps the best n of keypoints, of any detector, by a selection rule, in place, strongest first.
- * Keypoints with a number that is not finite go last. width and height are those of the image. *count receives min(n,
- * total). */
-KB_API kb_status kb_select(kb_keypoint *keypoints, size_t total, int32_t width, int32_t height, kb_selection selection,
-                           size_t n, kb_workspace *workspace, size_t *count);
+/* Keeps the n best keypoints, of any detector, by a selection rule, in place, strongest first; features->n becomes
+ * min(n, features->n). Keypoints with a number that is not finite go last. features->width and height must be known;
+ * rows and flags, which are not moved, must be NULL. workspace and error may be NULL. */
+KB_API kb_status kb_select(kb_selection selection, size_t n, kb_workspace *workspace, kb_features *features,
+                           kb_error *error);
 
 typedef struct kb_orient_options {
     uint32_t struct_size;
     kb_orientation orientation;
-    float scale; /* the preset of the keypoints' detector; 0 means 1 (ORB's). Up to 100. */
+    float scale; /* the preset of the keypoints' detector, up to 100. 0: the scale of features->detector; where that is
+                    unknown, an error */
     const kb_parallel *parallel;
 } kb_orient_options;
 
@@ -392,9 +416,9 @@ typedef struct kb_orient_options {
  * positive in size, or outside the image gets -1. The gradient rule uses a region of 2 x scale x size, the centroid
  * rule the disc of scale x size. confidence (n numbers, may be NULL) receives 1 - (height of the second peak / height
  * of the first), 0 to 1; a low value means that another view may give another angle. It is 0 with the other rules.
- * options and workspace may be NULL. */
-KB_API kb_status kb_orient(const kb_image *image, kb_keypoint *keypoints, size_t n, const kb_orient_options *options,
-                           kb_workspace *workspace, float *confidence);
+ * options, workspace and error may be NULL. */
+KB_API kb_status kb_orient(const kb_image *image, const kb_orient_options *options, kb_workspace *workspace,
+                           kb_features *features, float *confidence, kb_error *error);
 
 /* How exact the places of a detector's keypoints are: deviations (n numbers) receives the standard deviation of each along
  * either axis, px of the image, from the curvature of its response and its scale; bundle adjustment weighs residuals by
@@ -438,22 +462,16 @@ typedef struct kb_match_options {
     float max_ratio;      /* 0: off. Else keep distance < max_ratio x second; 0.8 is usual. 0/0 rejects. 0 to 1. */
     float max_distance;   /* 0: off. Else keep distance <= max_distance */
     const kb_parallel *parallel;
-    size_t stride_a, stride_b; /* bytes from one row to the next in a and b; 0: packed. Float rows: multiples of 4.
-                                  Rows that are not packed are copied into the workspace first. */
 } kb_match_options;
 
-/* Matches na rows with nb rows of row_bytes (1 to 4096) bytes by Hamming distance. Ties go to the lowest index.
- * All-zero rows, which kb_describe writes for invalid keypoints, never match and are nobody's second neighbour.
- * `matches` has room for na; *count are written, in order of a. Each distance is computed once, for both directions.
- * options and workspace may be NULL. na and nb up to 2^31 - 1; either may be 0, which gives no matches. */
-KB_API kb_status kb_match_hamming(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes,
-                                  const kb_match_options *options, kb_workspace *workspace, kb_match *matches,
-                                  size_t *count);
-
-/* The same for rows of `values` (1 to 4096) floats, by L2 distance. A distance that is not finite never matches. */
-KB_API kb_status kb_match_float(const float *a, size_t na, const float *b, size_t nb, size_t values,
-                                const kb_match_options *options, kb_workspace *workspace, kb_match *matches,
-                                size_t *count);
+/* Matches the rows of a with the rows of b, bits by Hamming distance and floats by L2. Ties go to the lowest index.
+ * All-zero rows, which kb_describe writes for invalid keypoints, never match and are nobody's second neighbour, nor does
+ * a distance that is not finite. `matches` has room for a->n; *count are written, in order of a. Each distance is
+ * computed once, for both directions. Keypoints are not used. a->n and b->n up to 2^31 - 1; either may be 0, which gives
+ * no matches. Rows of different models or lengths give KB_E_MODEL. Rows with gaps are copied into the workspace first.
+ * options, workspace and error may be NULL. */
+KB_API kb_status kb_match_features(const kb_features *a, const kb_features *b, const kb_match_options *options,
+                                   kb_workspace *workspace, kb_match *matches, size_t *count, kb_error *error);
 
 typedef struct kb_filter_options {
     uint32_t struct_size;
@@ -466,12 +484,12 @@ typedef struct kb_filter_options {
 
 /* Drops matches that are inconsistent with their neighbours, using the size and angle of the keypoints; linear time.
  * Useful before fitting when many matches are wrong; isolated right matches are lost. Keeps the order. `out` has room
- * for n and may be `matches`. Matches of keypoints with a number that is not finite, a size that is not positive or a
- * coordinate beyond 1e6 px are dropped; an index outside na or nb gives KB_E_ARGUMENT. options and workspace may be
- * NULL. */
-KB_API kb_status kb_filter(const kb_keypoint *a, size_t na, const kb_keypoint *b, size_t nb, const kb_match *matches,
-                           size_t n, const kb_filter_options *options, kb_workspace *workspace, kb_match *out,
-                           size_t *count);
+ * for n, up to 2^25 - 1, and may be `matches`. Matches of keypoints with a number that is not finite, a size that is not
+ * positive or a coordinate beyond 1e6 px are dropped; an index outside a or b gives KB_E_ARGUMENT. options, workspace
+ * and error may be NULL. */
+KB_API kb_status kb_filter(const kb_features *a, const kb_features *b, const kb_match *matches, size_t n,
+                           const kb_filter_options *options, kb_workspace *workspace, kb_match *out, size_t *count,
+                           kb_error *error);
 
 /* Two corresponding points, one per image, in pixels. */
 typedef struct kb_point_pair {
@@ -479,9 +497,9 @@ typedef struct kb_point_pair {
 } kb_point_pair;
 
 /* The points of n matches, for kb_fit: pair i belongs to match i. quality (n floats, may be NULL) receives the
- * distances for kb_fit_options.quality. KB_E_ARGUMENT when a match has an index outside na or nb. */
-KB_API kb_status kb_match_points(const kb_keypoint *a, size_t na, const kb_keypoint *b, size_t nb,
-                                 const kb_match *matches, size_t n, kb_point_pair *pairs, float *quality);
+ * distances for kb_fit_options.quality. KB_E_ARGUMENT when a match has an index outside a or b. error may be NULL. */
+KB_API kb_status kb_match_points(const kb_features *a, const kb_features *b, const kb_match *matches, size_t n,
+                                 kb_point_pair *pairs, float *quality, kb_error *error);
 
 /* A row near another: its index in b, -1 where there is none, and the Hamming distance. */
 typedef struct kb_neighbour {
@@ -489,12 +507,12 @@ typedef struct kb_neighbour {
     float distance;
 } kb_neighbour;
 
-/* The k nearest rows of b (k from 1) for every row of a, by Hamming distance: neighbours has room for na x k, and those
- * of row i, nearest first, begin at i x k. Ties go to the lowest index. Rows have 1 to 4096 bytes; all-zero rows have
- * no neighbours and are none. Of the options, parallel and the strides matter. options and workspace may be NULL. k = 2
+/* The k nearest rows of b (k from 1) for every row of a, by Hamming distance: neighbours has room for a->n x k, and
+ * those of row i, nearest first, begin at i x k. Ties go to the lowest index; all-zero rows have no neighbours and are
+ * none. Floats give KB_E_KIND. Of the options only parallel matters. options, workspace and error may be NULL. k = 2
  * costs what one neighbour costs; more costs more. */
-KB_API kb_status kb_match_knn(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, int32_t k,
-                              const kb_match_options *options, kb_workspace *workspace, kb_neighbour *neighbours);
+KB_API kb_status kb_match_knn(const kb_features *a, const kb_features *b, int32_t k, const kb_match_options *options,
+                              kb_workspace *workspace, kb_neighbour *neighbours, kb_error *error);
 
 /* The Hamming distance of two rows; -1 when one is NULL. */
 KB_API int32_t kb_hamming(const uint8_t *a, const uint8_t *b, size_t row_bytes);
@@ -528,14 +546,13 @@ typedef struct kb_guided_options {
     const kb_parallel *parallel;
 } kb_guided_options;
 
-/* Matches na queries (rows a, one guide each) with those keypoints of b that lie where the guide expects them. One
- * to one: of several queries with the same nearest keypoint the nearest query keeps it, of equal ones the first. Ties
- * between candidates go to the lowest index. `matches` has room for na; *count are written, in order of a. Rows are
- * packed, 1 to 4096 bytes. options and workspace may be NULL. */
-KB_API kb_status kb_match_guided(const uint8_t *a, const kb_guide *guides, size_t na, const uint8_t *b,
-                                 const kb_keypoint *keypoints, size_t nb, size_t row_bytes,
+/* Matches the rows of a, one guide each, with the keypoints of b that lie where the guide expects them. One to one:
+ * of several queries with the same nearest keypoint the nearest query keeps it, of equal ones the first. Ties between
+ * candidates go to the lowest index. `matches` has room for a->n; *count are written, in order of a. Rows are bits
+ * without gaps; a needs no keypoints. a->n and b->n up to 2^25 - 1. options, workspace and error may be NULL. */
+KB_API kb_status kb_match_guided(const kb_features *a, const kb_guide *guides, const kb_features *b,
                                  const kb_guided_options *options, kb_workspace *workspace, kb_match *matches,
-                                 size_t *count);
+                                 size_t *count, kb_error *error);
 
 /* A left keypoint a, a right keypoint b, and where the left one is seen in the right image. */
 typedef struct kb_stereo_match {
@@ -559,32 +576,31 @@ typedef struct kb_stereo_options {
 
 /* Matches the keypoints of a rectified pair along rows. With images, the position in the right image is refined by the
  * sum of absolute differences of a window around it, and matches whose sum is far above the median are dropped.
- * `matches` has room for na; *count are written, in order of a; each b occurs at most once. */
-KB_API kb_status kb_match_stereo(const uint8_t *a, const kb_keypoint *left, size_t na, const uint8_t *b,
-                                 const kb_keypoint *right, size_t nb, size_t row_bytes,
-                                 const kb_stereo_options *options, kb_workspace *workspace, kb_stereo_match *matches,
-                                 size_t *count);
+ * `matches` has room for left->n; *count are written, in order of left; each b occurs at most once. left->n up to 2^19 -
+ * 1, right->n up to 2^25 - 1; rows are bits without gaps. options, workspace and error may be NULL. */
+KB_API kb_status kb_match_stereo(const kb_features *left, const kb_features *right, const kb_stereo_options *options,
+                                 kb_workspace *workspace, kb_stereo_match *matches, size_t *count, kb_error *error);
 
 typedef struct kb_refine_options {
     uint32_t struct_size;
-    float scale;           /* the preset of the keypoints' detector; 0 means 1 (ORB's). Up to 100. */
+    float scale;           /* the preset of the keypoints' detector, up to 100. 0: the scale of a's detector; where that
+                              is unknown, an error */
     int32_t iterations;    /* steps per match at most; 0: 10; up to 1000. Most matches take four. */
     float max_shift;       /* 0: 0.3; up to 1. How far a point may move, relative to the region's width */
     float min_correlation; /* 0: 0.5; above 0, up to 1. The least correlation of the two aligned regions */
     const kb_parallel *parallel;
 } kb_refine_options;
 
-/* The points of n matches as kb_match_points gives them, with those of image b refined to sub-pixel accuracy: the
+/* The points of n matches as kb_match_points gives them, with the points of image b refined to sub-pixel accuracy: the
  * region of 0.7 x scale x size around a's keypoint is aligned with image b by an affine map, invariant to gain and
  * offset of the light, starting from position, size and angle of b's keypoint. correlations (n floats, may be NULL)
  * receives the correlation of the aligned regions, up to 1. It is 0 for a match that could not be refined and keeps the
  * points of its keypoints: the region has no structure, the point moved too far or out of the image, the correlation is
  * too low, or a keypoint is not finite, has no positive size or lies outside its image. KB_E_ARGUMENT when a match has
- * an index outside na or nb. options and workspace may be NULL. */
-KB_API kb_status kb_match_refine(const kb_image *image_a, const kb_image *image_b, const kb_keypoint *a, size_t na,
-                                 const kb_keypoint *b, size_t nb, const kb_match *matches, size_t n,
-                                 const kb_refine_options *options, kb_workspace *workspace, kb_point_pair *pairs,
-                                 float *correlations);
+ * an index outside a or b. images are the two images, a's first. options, workspace and error may be NULL. */
+KB_API kb_status kb_match_refine(const kb_image images[2], const kb_features *a, const kb_features *b,
+                                 const kb_match *matches, size_t n, const kb_refine_options *options,
+                                 kb_workspace *workspace, kb_point_pair *pairs, float *correlations, kb_error *error);
 
 /* ---------------------------------------------------------------------------------------------------------- fitting */
 
@@ -658,10 +674,10 @@ typedef struct kb_fit_report {
 } kb_fit_report;
 
 /* Fits the geometry between two images to n pairs of points. "Not found" is a result, not an error. inliers (n bytes,
- * may be NULL) receives 1 for inliers and 0 for the rest. Pairs that are not finite are outliers. options and workspace
- * may be NULL. */
+ * may be NULL) receives 1 for inliers and 0 for the rest. Pairs that are not finite are outliers. n is below 2^29.
+ * options, workspace and error may be NULL. */
 KB_API kb_status kb_fit(const kb_point_pair *pairs, size_t n, const kb_fit_options *options, kb_workspace *workspace,
-                        uint8_t *inliers, kb_fit_report *report);
+                        uint8_t *inliers, kb_fit_report *report, kb_error *error);
 KB_API const char *kb_fit_result_name(kb_fit_result result);
 /* "homography", "fundamental", ...; "?" for another value. */
 KB_API const char *kb_geometry_name(kb_geometry geometry);
@@ -676,7 +692,7 @@ typedef struct kb_scene_point {
  * the reprojection error in px. The pose is in report->rotation and report->translation: a scene point P is seen
  * along rotation P + translation. */
 KB_API kb_status kb_fit_pose(const kb_scene_point *points, size_t n, const kb_fit_options *options,
-                             kb_workspace *workspace, uint8_t *inliers, kb_fit_report *report);
+                             kb_workspace *workspace, uint8_t *inliers, kb_fit_report *report, kb_error *error);
 
 /* The pose of a plane from its homography: h maps plane coordinates (x, y, 0) in any unit to (undistorted) pixels of
  * the camera; the pose maps (x, y, 0) to camera coordinates in the same unit, in front of the camera. KB_E_ARGUMENT
@@ -711,7 +727,7 @@ typedef struct kb_pair_options {
                                           NULL */
     const kb_image *mask_a, *mask_b;   /* as in kb_detect_options, one for each image; may be NULL */
     float scale;                       /* of kb_describe; 0: the detector's (kb_model_scale) */
-    const kb_match_options *match;     /* NULL: mutual nearest neighbours. parallel and strides are not used */
+    const kb_match_options *match;     /* NULL: mutual nearest neighbours. parallel is not used */
     const kb_filter_options *filter;   /* NULL: defaults */
     int32_t no_filter;                 /* 1: fit all matches, without kb_filter */
     const kb_fit_options *fit;         /* the geometry. NULL: none; the look is then the one with the most matches.
@@ -739,9 +755,11 @@ typedef struct kb_pair {
  * first, unless the strongest keypoints show that the pair is turned; oriented follows (or upright) where no geometry is
  * found, or fewer than half of the matches agree with it. A rotation of the pair that these show is tried in a third
  * look. The look whose geometry has the most places (kb_fit_report) is taken; the fits know how many looks there were.
- * SIFT and RootSIFT are matched as floats. options and workspace may be NULL: no geometry then. */
+ * SIFT and RootSIFT are matched as floats. options, workspace and error may be NULL:
+ * no geometry without options. */
 KB_API kb_status kb_match_images(const kb_model *model, const kb_image *a, const kb_image *b,
-                                 const kb_pair_options *options, kb_workspace *workspace, kb_pair *pair);
+                                 const kb_pair_options *options, kb_workspace *workspace, kb_pair *pair,
+                                 kb_error *error);
 
 /* --------------------------------------------------------------------------------------------- points over frames */
 
@@ -818,9 +836,9 @@ typedef struct kb_workspace_limits {
     int32_t width, height;           /* of images */
     kb_format format;                /* KB_FORMAT_GRAY16: images of both formats */
     const kb_detect_options *detect; /* kb_detect with these options or fewer keypoints; mask, parallel do not count, mask_margin does */
-    const kb_model *model;           /* kb_describe, kb_describe_float, kb_describe_patches, kb_sample_... */
+    const kb_model *model;           /* kb_describe, kb_describe_patches, kb_sample */
     size_t keypoints;                /* per call of these, of kb_select and kb_orient; 0: detect's max_keypoints */
-    size_t rows_a, rows_b;           /* kb_match_hamming, kb_match_float; kb_filter for rows_a matches */
+    size_t rows_a, rows_b;           /* kb_match_features, kb_match_knn; kb_filter for rows_a matches */
     size_t row_bytes;                /* of these rows; 0: what the model gives, floats too, or KB_MAX_BITS / 8 */
     size_t pairs;                    /* kb_fit, kb_fit_pose */
     int32_t refine;                  /* 1: kb_match_refine of two images */
@@ -859,15 +877,6 @@ KB_API void kb_pool_free(kb_pool *pool);
 KB_API const kb_parallel *kb_pool_parallel(kb_pool *pool);
 
 /* ----------------------------------------------------------------------------------------------- models from tables */
-
-/* Where samples come from (docs/sampling.md). */
-typedef enum kb_sampler {
-    KB_SAMPLER_PATCH = 0, /* the oriented region is resampled to 32x32 by bilinear interpolation; the default */
-    KB_SAMPLER_IMAGE = 1, /* boxes at whole pixels of the image: OpenCV's TEBLID and BEBLID bit for bit; BAD only */
-    KB_SAMPLER_OCTAVES = 2, /* four grids of 16x16: of the region and its middle half, quarter and eighth; BAG only */
-    KB_SAMPLER_CELLS = 3, /* as PATCH, but to 16x16 cells, each in the place of 2x2 samples: faster; BAD only */
-    KB_SAMPLER_INT32 = 0x7fffffff
-} kb_sampler;
 
 #define KB_PATCH_SIDE 32  /* samples along a side of a patch */
 #define KB_OCTAVES 4      /* grids of KB_SAMPLER_OCTAVES */

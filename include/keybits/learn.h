@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 /* Patches to learn from, a borrowed view: count patches of 32x32 bytes one after the other, for BAG what
- * kb_sample_octaves gives, 4 x 16x16 bytes; and for each the label of the scene point that it shows. Patches of a point
+ * kb_sample gives, 4 x 16x16 bytes; and for each the label of the scene point that it shows. Patches of a point
  * stand next to each other: labels never descend. A point with one patch teaches nothing and is left out. */
 typedef struct kb_learn_patches {
     uint32_t struct_size;

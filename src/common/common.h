@@ -117,6 +117,7 @@ struct kb_workspace {
     bool fixed;     /* in a caller's buffer: does not grow */
     bool measures;  /* counts and gives no memory: kbi_workspace_measure */
     bool temporary; /* for one call */
+    size_t missing; /* the bytes that a call lacked, at least */
 };
 
 /* At least `bytes` bytes aligned to KBI_ALIGN, not cleared; NULL when memory is out. bytes may be 0. For the thread of
@@ -140,6 +141,10 @@ size_t kbi_workspace_total(size_t payload);
  * (it does nothing when the caller's own was used). */
 kb_workspace *kbi_workspace_or(kb_workspace *given, kb_workspace *local);
 void kbi_workspace_release(kb_workspace *workspace);
+/* The end of a call that began with kbi_workspace_or: rewinds, releases, and returns status. A failure without a
+ * sentence gets one; a caller's buffer that is too small is told by how much, with the limits that decide its size. */
+kb_status kbi_workspace_end(kb_workspace *workspace, size_t mark, kb_workspace *local, kb_status status,
+                            const char *limits, kb_error *error);
 
 /* ---- parallel loops ---- */
 /* How many tasks may run at once: 1 without a kb_parallel. */

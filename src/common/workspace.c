@@ -128,7 +128,10 @@ void *kbi_workspace_get(kb_workspace *workspace, size_t bytes)
         if (workspace->used == 0 && !workspace->fixed && !kbi_workspace_grow(workspace, bytes)) return NULL;
         bool fits = !workspace->chunks && bytes <= workspace->size && workspace->used <= workspace->size - bytes;
         memory = fits ? workspace->base + workspace->used : chunk_get(workspace, bytes);
-        if (!memory) return NULL;
+        if (!memory) {
+            workspace->missing = workspace->used + bytes - (workspace->fixed ? workspace->size : 0);
+            return NULL;
+        }
     }
     workspace->used += bytes;
     if (workspace->peak < workspace->used) workspace->peak = workspace->used;
@@ -152,4 +155,15 @@ void kbi_workspace_rewind(kb_workspace *workspace, size_t mark)
     /* So that the next call of this size allocates nothing. Without memory for it the workspace stays as it is. */
     bool keeps = !workspace->temporary && !workspace->fixed && !workspace->measures;
     if (keeps && mark == 0) (void)kbi_workspace_grow(workspace, workspace->peak);
+}
+
+kb_status kbi_workspace_end(kb_workspace *workspace, size_t mark, kb_workspace *local, kb_status status,
+                            const char *limits, kb_error *error)
+{
+    kbi_workspace_rewind(workspace, mark);
+    if (status == KB_E_MEMORY && workspace->fixed)
+        kbi_fail_at(error, status, limits, -1, "the workspace has %zu bytes, at least %zu too few (limits: %s)",
+                    kb_workspace_bytes(workspace), workspace->missing, limits);
+    kbi_workspace_release(local);
+    return status == KB_OK || (error && error->text[0]) ? status : kbi_fail_status(error, status);
 }

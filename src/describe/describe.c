@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "common/cpu.h"
+#include "common/features.h"
 #include "describe/steps.h"
 
 /* What a call gives. */
@@ -28,31 +29,37 @@ typedef struct describer {
     atomic_size_t next; /* the first item that no worker has taken */
 } describer;
 
-static bool stride_fits(const kbi_rows *rows, size_t n, size_t unit)
+/* The beginning that all calls share; parallel is the option. */
+static void describer_start(describer *d, product p, size_t n, const kb_parallel *parallel)
 {
-    return rows->stride >= rows->bytes && rows->stride % unit == 0 && (n == 0 || rows->stride <= PTRDIFF_MAX / n);
-}
-
-/* The beginning that all calls share. *scale receives the option. */
-static kb_status describer_start(describer *d, product p, size_t n, const kb_describe_options *given, float *scale)
-{
-    kb_describe_options o;
-    kb_status status = KBI_STRUCT_READ(kb_describe_options, &o, given);
-    if (status != KB_OK) return status;
-    *scale = o.scale == 0 ? 1 : o.scale;
-    if (!(*scale > 0 && *scale <= 100)) return KB_E_ARGUMENT;
-    *d = (describer){.grid = p.grid, .measure = {.model = p.model, .floats = p.floats}, .parallel = o.parallel};
+    *d = (describer){.grid = p.grid, .measure = {.model = p.model, .floats = p.floats}, .parallel = parallel};
     size_t bytes = p.floats  ? KB_SIFT_VALUES * sizeof(float)
                    : p.model ? (size_t)p.model->row_bytes
                              : (size_t)(kbi_grid_octaves(p.grid) * kbi_grid_bytes(p.grid.side));
-    d->rows = (kbi_rows){NULL, bytes, o.row_stride ? o.row_stride : bytes, bytes / (size_t)kbi_grid_octaves(p.grid),
+    d->rows = (kbi_rows){NULL, bytes, bytes, bytes / (size_t)kbi_grid_octaves(p.grid),
                          p.model && kbi_has_octaves(p.grid)};
-    if (!stride_fits(&d->rows, n, p.floats ? sizeof(float) : 1)) return KB_E_ARGUMENT;
     d->measure.batch = kbi_image_kernels_get()->batch;
     size_t batches = n / (size_t)d->measure.batch + 1;
-    d->count = kbi_parallel_threads(o.parallel);
+    d->count = kbi_parallel_threads(parallel);
     if ((size_t)d->count > batches) d->count = (int32_t)batches;
     atomic_init(&d->next, 0);
+}
+
+/* Where the rows of features go. */
+static kb_status describer_rows(describer *d, const kb_features *f, kb_error *error)
+{
+    kbi_rows *rows = &d->rows;
+    if (f->row_stride) rows->stride = f->row_stride;
+    if (rows->stride < rows->bytes || (d->measure.floats && rows->stride % sizeof(float)) ||
+        (f->n && rows->stride > PTRDIFF_MAX / f->n))
+        return kbi_fail_at(error, KB_E_ARGUMENT, "row_stride", -1, "row_stride is %zu for rows of %zu bytes",
+                           rows->stride, rows->bytes);
+    size_t needed = f->n ? (f->n - 1) * rows->stride + rows->bytes : 0;
+    if (f->rows_size < needed)
+        return kbi_fail_at(error, KB_E_SPACE, "rows_size", -1, "rows_size is %zu, but %zu rows take %zu bytes",
+                           f->rows_size, f->n, needed);
+    if (f->n && !f->rows) return kbi_fail_at(error, KB_E_ARGUMENT, "rows", -1, "rows is NULL");
+    rows->rows = f->rows;
     return KB_OK;
 }
 
@@ -179,56 +186,84 @@ static kb_status describe_image(describer *d, const kb_image *image, const kb_ke
     return describe_regions(d, &gray, keypoints, n, width_scale, workspace, flags);
 }
 
-static kb_status describe_keypoints(product p, const kb_image *image, const kb_keypoint *keypoints, size_t n,
-                                    const kb_describe_options *given, kb_workspace *workspace, void *rows,
-                                    uint8_t *flags)
+/* What describing and sampling read alike. */
+static kb_status read_call(const kb_features *given, const kb_describe_options *options, kb_features *f,
+                           kb_describe_options *o, uint32_t needs, kb_error *error)
 {
-    describer d;
-    kb_workspace local;
-    float scale;
-    kb_status status = describer_start(&d, p, n, given, &scale);
-    if (status != KB_OK) return status;
-    if (n > 0 && (!keypoints || !rows)) return KB_E_ARGUMENT;
-    d.rows.rows = rows;
-    workspace = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(workspace);
-    status = describe_image(&d, image, keypoints, n, scale, workspace, flags);
-    kbi_workspace_rewind(workspace, mark);
-    kbi_workspace_release(&local);
+    kbi_error_clear(error);
+    if (KBI_STRUCT_READ(kb_describe_options, o, options) != KB_OK) return kbi_fail_struct(error);
+    kb_status status = kbi_features_read(f, given, "features", needs, SIZE_MAX, error);
+    if (status == KB_OK && f->floats != 0 && f->floats != 1)
+        return kbi_fail_at(error, KB_E_ARGUMENT, "floats", -1, "floats is %d, but must be 0 or 1", (int)f->floats);
     return status;
 }
 
-kb_status kb_describe(const kb_model *model, const kb_image *image, const kb_keypoint *keypoints, size_t n,
-                      const kb_describe_options *options, kb_workspace *workspace, uint8_t *rows, uint8_t *flags)
+static kb_status run_on_image(describer *d, const kb_image *image, const kb_features *f, float scale,
+                              kb_workspace *workspace, kb_error *error)
 {
-    if (!model) return KB_E_ARGUMENT;
-    product p = {model, model->grid, false};
-    return describe_keypoints(p, image, keypoints, n, options, workspace, rows, flags);
+    kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
+    size_t mark = kbi_workspace_mark(ws);
+    kb_status status = describe_image(d, image, f->keypoints, f->n, scale, ws, f->flags);
+    return kbi_workspace_end(ws, mark, &local, status, "model, keypoints, width, height, format, threads", error);
 }
 
-kb_status kb_describe_float(const kb_model *model, const kb_image *image, const kb_keypoint *keypoints, size_t n,
-                            const kb_describe_options *options, kb_workspace *workspace, float *rows, uint8_t *flags)
+/* Notes what made the rows. */
+static void note_model(const kb_model *model, const describer *d, kb_features *given, kb_features *f)
 {
-    if (!model) return KB_E_ARGUMENT;
-    if (model->row_floats == 0) return KB_E_KIND;
-    product p = {model, model->grid, true};
-    return describe_keypoints(p, image, keypoints, n, options, workspace, rows, flags);
+    f->row_bytes = d->rows.bytes;
+    f->model_id = model->id;
+    kbi_features_write(given, f);
 }
 
-kb_status kb_sample_patches(const kb_image *image, const kb_keypoint *keypoints, size_t n,
-                            const kb_describe_options *options, kb_workspace *workspace, uint8_t *patches,
-                            uint8_t *flags)
+static kb_status check_kind(const kb_model *model, const kb_features *f, kb_error *error)
 {
-    product p = {NULL, KBI_GRID_PATCH, false};
-    return describe_keypoints(p, image, keypoints, n, options, workspace, patches, flags);
+    if (!f->floats || model->row_floats) return KB_OK;
+    return kbi_fail_at(error, KB_E_KIND, "floats", -1, "the model %s gives bits, not floats", model->spec.name);
 }
 
-kb_status kb_sample_octaves(const kb_image *image, const kb_keypoint *keypoints, size_t n,
-                            const kb_describe_options *options, kb_workspace *workspace, uint8_t *octaves,
-                            uint8_t *flags)
+kb_status kb_describe(const kb_model *model, const kb_image *image, const kb_describe_options *options,
+                      kb_workspace *workspace, kb_features *features, kb_error *error)
 {
-    product p = {NULL, KBI_GRID_OCTAVES, false};
-    return describe_keypoints(p, image, keypoints, n, options, workspace, octaves, flags);
+    kb_describe_options o;
+    kb_features f;
+    describer d;
+    kb_status status = read_call(features, options, &f, &o, KBI_KEYPOINTS, error);
+    if (status != KB_OK) return status;
+    if (!model) return kbi_fail(error, KB_E_ARGUMENT, "model: a pointer is NULL");
+    status = kbi_image_check(image);
+    if (status != KB_OK) return kbi_fail_status(error, status);
+    status = check_kind(model, &f, error);
+    if (status == KB_OK && o.scale == 0) o.scale = kb_model_scale(model, kbi_preset_of(f.detector));
+    if (status == KB_OK) status = kbi_features_scale(&f, &o.scale, error);
+    if (status != KB_OK) return status;
+    describer_start(&d, (product){model, model->grid, f.floats}, f.n, o.parallel);
+    status = describer_rows(&d, &f, error);
+    if (status == KB_OK) status = run_on_image(&d, image, &f, o.scale, workspace, error);
+    if (status != KB_OK) return status;
+    f.width = image->width;
+    f.height = image->height;
+    note_model(model, &d, features, &f);
+    return KB_OK;
+}
+
+kb_status kb_sample(const kb_image *image, kb_sampler sampler, const kb_describe_options *options,
+                    kb_workspace *workspace, kb_features *features, uint8_t *samples, kb_error *error)
+{
+    kb_describe_options o;
+    kb_features f;
+    describer d;
+    kb_status status = read_call(features, options, &f, &o, KBI_KEYPOINTS, error);
+    if (status == KB_OK) status = kbi_features_scale(&f, &o.scale, error);
+    if (status != KB_OK) return status;
+    if (sampler != KB_SAMPLER_PATCH && (sampler != KB_SAMPLER_OCTAVES || !kbi_kind_built(KB_KIND_BAG)))
+        return kbi_fail(error, KB_E_KIND, "the sampler %s gives no samples", kb_sampler_name(sampler));
+    if (f.n && !samples) return kbi_fail(error, KB_E_ARGUMENT, "samples: a pointer is NULL");
+    status = kbi_image_check(image);
+    if (status != KB_OK) return kbi_fail_status(error, status);
+    kbi_grid grid = sampler == KB_SAMPLER_PATCH ? KBI_GRID_PATCH : KBI_GRID_OCTAVES;
+    describer_start(&d, (product){NULL, grid, false}, f.n, o.parallel);
+    d.rows.rows = samples;
+    return run_on_image(&d, image, &f, o.scale, workspace, error);
 }
 
 /* ---- from ready patches ---- */
@@ -264,41 +299,33 @@ static void describe_ready_patches(void *context, int32_t index)
     }
 }
 
-static kb_status describe_ready(product p, const uint8_t *patches, size_t n, int32_t side,
-                                const kb_describe_options *given, kb_workspace *workspace, void *rows)
+kb_status kb_describe_patches(const kb_model *model, const uint8_t *patches, int32_t side,
+                              const kb_describe_options *options, kb_workspace *workspace, kb_features *features,
+                              kb_error *error)
 {
+    kb_describe_options o;
+    kb_features f;
     describer d;
-    kb_workspace local;
-    float scale; /* not used */
-    kb_status status = describer_start(&d, p, n, given, &scale);
+    kb_status status = read_call(features, options, &f, &o, 0, error);
     if (status != KB_OK) return status;
-    bool ready = kbi_has_octaves(d.grid) && side == KB_OCTAVE_SIDE;
-    if ((!ready && (side < KB_PATCH_SIDE || side > 1024)) || (n > 0 && (!patches || !rows))) return KB_E_ARGUMENT;
-    if (n == 0) return KB_OK;
-    d.rows.rows = rows;
-    workspace = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(workspace);
-    status = workers_get(&d, workspace);
-    ready_job job = {&d, patches, n, side};
+    if (!model || (f.n && !patches))
+        return kbi_fail(error, KB_E_ARGUMENT, "%s: a pointer is NULL", model ? "patches" : "model");
+    status = check_kind(model, &f, error);
+    if (status != KB_OK) return status;
+    bool ready = kbi_has_octaves(model->grid) && side == KB_OCTAVE_SIDE;
+    if (!ready && (side < KB_PATCH_SIDE || side > 1024))
+        return kbi_fail_at(error, KB_E_ARGUMENT, "side", -1, "side is %d, but must be %d to 1024", (int)side,
+                           KB_PATCH_SIDE);
+    describer_start(&d, (product){model, model->grid, f.floats}, f.n, o.parallel);
+    status = describer_rows(&d, &f, error);
+    if (status != KB_OK) return status;
+    kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
+    size_t mark = kbi_workspace_mark(ws);
+    status = workers_get(&d, ws);
+    ready_job job = {&d, patches, f.n, side};
     if (status == KB_OK) kbi_parallel_run(d.parallel, d.count, describe_ready_patches, &job);
-    kbi_workspace_rewind(workspace, mark);
-    kbi_workspace_release(&local);
-    return status;
-}
-
-kb_status kb_describe_patches(const kb_model *model, const uint8_t *patches, size_t n, int32_t side,
-                              const kb_describe_options *options, kb_workspace *workspace, uint8_t *rows)
-{
-    if (!model) return KB_E_ARGUMENT;
-    return describe_ready((product){model, model->grid, false}, patches, n, side, options, workspace, rows);
-}
-
-kb_status kb_describe_patches_float(const kb_model *model, const uint8_t *patches, size_t n, int32_t side,
-                                    const kb_describe_options *options, kb_workspace *workspace, float *rows)
-{
-    if (!model) return KB_E_ARGUMENT;
-    if (model->row_floats == 0) return KB_E_KIND;
-    return describe_ready((product){model, model->grid, true}, patches, n, side, options, workspace, rows);
+    if (status == KB_OK) note_model(model, &d, features, &f);
+    return kbi_workspace_end(ws, mark, &local, status, "model, threads", error);
 }
 
 /* ---- memory ---- */
@@ -307,13 +334,10 @@ kb_status kb_describe_patches_float(const kb_model *model, const uint8_t *patche
 static kb_status measure_call(product p, const kb_image *image, size_t n, const kb_parallel *parallel,
                               kb_workspace *workspace)
 {
-    kb_describe_options options = {.struct_size = sizeof options, .parallel = parallel};
     describer d;
-    float scale;
     size_t mark = kbi_workspace_mark(workspace);
-    kb_status status = describer_start(&d, p, n, &options, &scale);
-    if (status == KB_OK)
-        status = image ? describe_image(&d, image, NULL, n, scale, workspace, NULL) : workers_get(&d, workspace);
+    describer_start(&d, p, n, parallel);
+    kb_status status = image ? describe_image(&d, image, NULL, n, 1, workspace, NULL) : workers_get(&d, workspace);
     kbi_workspace_rewind(workspace, mark);
     return status;
 }

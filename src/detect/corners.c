@@ -272,7 +272,7 @@ static kb_status put_in_order(kbi_corners *c)
     for (size_t i = 1; i < c->count && ordered; i++)
         ordered = c->keypoints[i - 1].response > c->keypoints[i].response;
     if (ordered) return KB_OK;
-    return kb_select(c->keypoints, c->count, c->job->image.width, c->job->image.height, KB_SELECTION_BEST, c->count,
+    return kbi_select(c->keypoints, c->count, c->job->image.width, c->job->image.height, KB_SELECTION_BEST, c->count,
                      c->job->workspace, &c->count);
 }
 

@@ -1,4 +1,5 @@
 /* The public call of the detectors: options, mask and the 8-bit image, the same for all of them. */
+#include "common/features.h"
 #include "detect/detectors.h"
 #include "image/image.h"
 
@@ -36,34 +37,46 @@ kb_status kbi_detect_measure(const kb_image *image, const kb_detect_options *opt
     return status;
 }
 
+/* The mask with its margin, the 8-bit image, and the search. */
+static kb_status detect(kbi_detect_job *job, const kb_image *image, kb_keypoint *keypoints, size_t *count)
+{
+    kb_image grown;
+    kb_status status = kbi_gray8(image, job->workspace, &job->image);
+    if (status == KB_OK && job->options.mask && job->options.mask_margin > 0) {
+        status = kbi_mask_grow(job->options.mask, job->options.mask_margin, job->workspace, &grown);
+        job->options.mask = &grown;
+    }
+    return status == KB_OK ? find_keypoints(job, keypoints, count) : status;
+}
+
 kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_workspace *workspace,
-                    kb_keypoint *keypoints, size_t capacity, size_t *count, kb_error *error)
+                    kb_features *features, kb_error *error)
 {
     kbi_detect_job job;
+    kb_features f;
     kbi_error_clear(error);
-    if (!count || (capacity > 0 && !keypoints)) return kbi_fail_status(error, KB_E_ARGUMENT);
-    kb_status status = kbi_image_check(image);
+    kb_status status = kbi_features_read(&f, features, "features", 0, SIZE_MAX, error);
+    if (status != KB_OK) return status;
+    if (f.capacity && !f.keypoints)
+        return kbi_fail_at(error, KB_E_ARGUMENT, "keypoints", -1, "features.keypoints is NULL");
+    status = kbi_image_check(image);
     if (status != KB_OK) return kbi_fail_status(error, status);
     status = kbi_detect_options_read(&job.options, options, error);
     if (status != KB_OK) return status;
     if (job.options.mask && !kbi_mask_fits(job.options.mask, image))
         return kbi_fail_at(error, KB_E_ARGUMENT, "mask", -1, "the mask is not an 8-bit image of %d x %d px",
                            (int)image->width, (int)image->height);
-    *count = 0;
-    if (capacity == 0) return KB_OK;
-    if (capacity < (size_t)job.options.max_keypoints) job.options.max_keypoints = (int32_t)capacity;
+    f.n = 0;
+    f.width = image->width;
+    f.height = image->height;
+    f.detector = job.options.detector;
+    f.upright = job.options.orientation == KB_ORIENTATION_NONE;
+    if (f.capacity < (size_t)job.options.max_keypoints) job.options.max_keypoints = (int32_t)f.capacity;
 
     kb_workspace local;
     job.workspace = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(job.workspace);
-    kb_image grown;
-    status = kbi_gray8(image, job.workspace, &job.image);
-    if (status == KB_OK && job.options.mask && job.options.mask_margin > 0) {
-        status = kbi_mask_grow(job.options.mask, job.options.mask_margin, job.workspace, &grown);
-        job.options.mask = &grown;
-    }
-    if (status == KB_OK) status = find_keypoints(&job, keypoints, count);
-    kbi_workspace_rewind(job.workspace, mark);
-    kbi_workspace_release(&local);
-    return status == KB_OK ? status : kbi_fail_status(error, status);
+    if (f.capacity > 0) status = detect(&job, image, f.keypoints, &f.n);
+    if (status == KB_OK) kbi_features_write(features, &f);
+    return kbi_workspace_end(job.workspace, mark, &local, status, "detect, width, height, format, threads", error);
 }

@@ -40,6 +40,9 @@ bool kbi_keypoint_before(const kb_keypoint *a, const kb_keypoint *b);
 
 /* Whether there is a selection rule of this number. */
 bool kbi_select_knows(kb_selection rule);
+/* Keeps the n best keypoints by a rule, in place; *count is how many there are then. */
+kb_status kbi_select(kb_keypoint *keypoints, size_t total, int32_t width, int32_t height, kb_selection rule, size_t n,
+                     kb_workspace *workspace, size_t *count);
 /* The workspace of kb_select, which picks up to n of up to `total` keypoints (kbi_workspace_measure). */
 kb_status kbi_select_measure(size_t total, size_t n, int32_t width, int32_t height, kb_selection rule,
                              kb_workspace *workspace);

@@ -43,7 +43,7 @@ static kb_status choose_per_level(kbi_corners *c)
     }
     share_levels(&c->levels, corners, n, share);
     for (int32_t i = 0; i < c->levels.count && status == KB_OK; from += corners[i++]) {
-        status = kb_select(c->keypoints + from, corners[i], image->width, image->height, options->selection, share[i],
+        status = kbi_select(c->keypoints + from, corners[i], image->width, image->height, options->selection, share[i],
                            c->job->workspace, &n);
         if (n > 0) memmove(c->keypoints + c->count, c->keypoints + from, n * sizeof *c->keypoints);
         c->count += n;

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "common/cpu.h"
+#include "common/features.h"
 #include "detect/kernels.h"
 #include "image/kernels.h"
 
@@ -184,31 +185,38 @@ kb_status kbi_orient_measure(const kb_image *image, size_t n, const kb_parallel 
     return status;
 }
 
-kb_status kb_orient(const kb_image *image, kb_keypoint *keypoints, size_t n, const kb_orient_options *options,
-                    kb_workspace *workspace, float *confidence)
+static void orient(orient_job *job, const kb_parallel *parallel)
+{
+    job->kernels = kbi_detect_kernels_get();
+    job->image_kernels = kbi_image_kernels_get();
+    if (job->rule == KB_ORIENTATION_GRADIENT) orient_by_gradient(job, parallel);
+    if (job->rule == KB_ORIENTATION_CENTROID) kbi_parallel_run(parallel, job->pieces, centroid_task, job);
+    for (size_t i = 0; job->rule == KB_ORIENTATION_NONE && i < job->n; i++) set_angle(job, i, -1, 0);
+}
+
+kb_status kb_orient(const kb_image *image, const kb_orient_options *options, kb_workspace *workspace,
+                    kb_features *features, float *confidence, kb_error *error)
 {
     kb_orient_options o;
-    kb_workspace local;
+    kb_features f;
     kb_image gray;
-    if (n > 0 && !keypoints) return KB_E_ARGUMENT;
-    kb_status status = KBI_STRUCT_READ(kb_orient_options, &o, options);
+    kbi_error_clear(error);
+    if (KBI_STRUCT_READ(kb_orient_options, &o, options) != KB_OK) return kbi_fail_struct(error);
+    kb_status status = kbi_features_read(&f, features, "features", KBI_KEYPOINTS, SIZE_MAX, error);
+    if (status == KB_OK) status = kbi_features_scale(&f, &o.scale, error);
     if (status != KB_OK) return status;
-    if (o.scale == 0) o.scale = 1;
-    if (!(o.scale > 0 && o.scale <= 100)) return KB_E_ARGUMENT;
     if (o.orientation == KB_ORIENTATION_DEFAULT) o.orientation = KB_ORIENTATION_GRADIENT;
-    if (o.orientation < KB_ORIENTATION_GRADIENT || o.orientation > KB_ORIENTATION_NONE) return KB_E_ARGUMENT;
-    workspace = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(workspace);
-    orient_job job = {.gray = &gray, .keypoints = keypoints, .n = n, .confidence = confidence, .rule = o.orientation,
-                      .scale = o.scale, .pieces = kbi_parallel_threads(o.parallel)};
-    job.kernels = kbi_detect_kernels_get();
-    job.image_kernels = kbi_image_kernels_get();
-    status = orient_get(&job, image, &gray, workspace);
-    if (status == KB_OK && o.orientation == KB_ORIENTATION_GRADIENT) orient_by_gradient(&job, o.parallel);
-    if (status == KB_OK && o.orientation == KB_ORIENTATION_CENTROID)
-        kbi_parallel_run(o.parallel, job.pieces, centroid_task, &job);
-    for (size_t i = 0; status == KB_OK && o.orientation == KB_ORIENTATION_NONE && i < n; i++) set_angle(&job, i, -1, 0);
-    kbi_workspace_rewind(workspace, mark);
-    kbi_workspace_release(&local);
-    return status;
+    if (o.orientation < KB_ORIENTATION_GRADIENT || o.orientation > KB_ORIENTATION_NONE)
+        return kbi_fail_at(error, KB_E_ARGUMENT, "orientation", -1, "there is no orientation %d", (int)o.orientation);
+    kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
+    size_t mark = kbi_workspace_mark(ws);
+    orient_job job = {.gray = &gray, .keypoints = f.keypoints, .n = f.n, .confidence = confidence,
+                      .rule = o.orientation, .scale = o.scale, .pieces = kbi_parallel_threads(o.parallel)};
+    status = orient_get(&job, image, &gray, ws);
+    if (status == KB_OK) {
+        orient(&job, o.parallel);
+        f.upright = o.orientation == KB_ORIENTATION_NONE;
+        kbi_features_write(features, &f);
+    }
+    return kbi_workspace_end(ws, mark, &local, status, "keypoints, width, height, format", error);
 }

@@ -94,7 +94,7 @@ static kb_status choose_places(kbi_corners *c)
     kbi_maxima_index(&maxima, memory + order_bytes);
     c->count = take_places(c, &maxima, &r, (const uint32_t *)(const void *)memory, peaks);
     if (c->count <= n) return KB_OK;
-    return kb_select(c->keypoints, c->count, image->width, image->height, options->selection, n, workspace, &c->count);
+    return kbi_select(c->keypoints, c->count, image->width, image->height, options->selection, n, workspace, &c->count);
 }
 
 /* Of a corner that is as strong on all levels, the fine peak is found in the original alone, the coarse one in a smaller

@@ -8,6 +8,7 @@
  *   quadtree  the strongest of each leaf of a quad-tree with n leaves (select_quadtree.c). */
 #include <math.h>
 
+#include "common/features.h"
 #include "detect/select.h"
 
 static bool is_finite_keypoint(const kb_keypoint *k)
@@ -137,22 +138,15 @@ kb_status kbi_select_measure(size_t total, size_t n, int32_t width, int32_t heig
     return fits ? KB_OK : KB_E_MEMORY;
 }
 
-kb_status kb_select(kb_keypoint *keypoints, size_t total, int32_t width, int32_t height, kb_selection rule, size_t n,
-                    kb_workspace *workspace, size_t *count)
+kb_status kbi_select(kb_keypoint *keypoints, size_t total, int32_t width, int32_t height, kb_selection rule, size_t n,
+                     kb_workspace *workspace, size_t *count)
 {
-    if (!count || (total > 0 && !keypoints)) return KB_E_ARGUMENT;
-    if (width < 1 || height < 1 || width > 65535 || height > 65535) return KB_E_ARGUMENT;
+    kbi_selection s = {.keypoints = keypoints, .total = total, .width = width, .height = height};
     if (rule == KB_SELECTION_DEFAULT) rule = KBI_SELECT_USUAL;
-    if (!kbi_select_knows(rule)) return KB_E_ARGUMENT;
-    if (total > UINT32_MAX / 2) return KB_E_ARGUMENT;
     if (n > total) n = total;
     *count = n;
     if (n == 0) return KB_OK;
-
-    kb_workspace local;
-    workspace = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(workspace);
-    kbi_selection s = {.keypoints = keypoints, .total = total, .width = width, .height = height};
     kb_keypoint *copy = selection_get(&s, rule, n, workspace);
     if (copy) {
         put_in_order(&s);
@@ -160,6 +154,26 @@ kb_status kb_select(kb_keypoint *keypoints, size_t total, int32_t width, int32_t
         move_to_front(&s, keypoints, copy, n);
     }
     kbi_workspace_rewind(workspace, mark);
-    kbi_workspace_release(&local);
     return copy ? KB_OK : KB_E_MEMORY;
+}
+
+kb_status kb_select(kb_selection rule, size_t n, kb_workspace *workspace, kb_features *features, kb_error *error)
+{
+    kb_features f;
+    kbi_error_clear(error);
+    kb_status status = kbi_features_read(&f, features, "features", KBI_KEYPOINTS, UINT32_MAX / 2, error);
+    if (status != KB_OK) return status;
+    if (f.width < 1 || f.height < 1 || f.width > 65535 || f.height > 65535)
+        return kbi_fail_at(error, KB_E_ARGUMENT, "width", -1, "an image of %d x %d, but sides must be 1 to 65535",
+                           (int)f.width, (int)f.height);
+    if (f.rows || f.flags)
+        return kbi_fail_at(error, KB_E_ARGUMENT, f.rows ? "rows" : "flags", -1, "keypoints are selected before they are "
+                           "described: rows and flags must be NULL");
+    if (!kbi_select_knows(rule))
+        return kbi_fail_at(error, KB_E_ARGUMENT, "selection", -1, "there is no selection %d", (int)rule);
+    kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
+    size_t mark = kbi_workspace_mark(ws);
+    status = kbi_select(f.keypoints, f.n, f.width, f.height, rule, n, ws, &f.n);
+    if (status == KB_OK) kbi_features_write(features, &f);
+    return kbi_workspace_end(ws, mark, &local, status, "keypoints, width, height", error);
 }

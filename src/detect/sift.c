@@ -227,7 +227,7 @@ static kb_status detect_sift(const kbi_detect_job *job, const kbi_measure *measu
                                   job->workspace);
     search_octaves(&s);
     kbi_candidates *all = gather_points(&s);
-    kb_status status = kb_select(all->keypoints, all->count, job->image.width, job->image.height,
+    kb_status status = kbi_select(all->keypoints, all->count, job->image.width, job->image.height,
                                  job->options.selection, n, job->workspace, &n);
     if (status != KB_OK) return status;
     *found = s.out;

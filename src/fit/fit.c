@@ -1,6 +1,7 @@
 /* The public call: options in, report out. */
 #include <math.h>
 
+#include "common/options.h"
 #include "fit/fit.h"
 
 const fit_kind *kbi_fit_kind_of(kb_geometry geometry)
@@ -23,35 +24,53 @@ typedef struct fit_settings {
     const fit_kind *kind;
 } fit_settings;
 
-static kb_status read_cameras(fit_settings *s)
+static kb_status read_camera(const kb_camera *given, const char *name, kb_camera *camera, kb_error *error)
 {
-    if (!s->o.camera1) return s->kind->calibrated ? KB_E_ARGUMENT : KB_OK;
-    kb_status status = kbi_camera_read(s->o.camera1, &s->camera1);
+    kb_status status = kbi_camera_read(given, camera);
+    if (status == KB_E_STRUCT) return kbi_fail_struct(error);
+    return status == KB_OK ? KB_OK
+                           : kbi_fail_at(error, status, name, -1, "%s has a number that is not finite, a focal length "
+                                         "that is not positive, or a number that its lens does not have", name);
+}
+
+static kb_status read_cameras(fit_settings *s, kb_error *error)
+{
+    if (!s->o.camera1)
+        return s->kind->calibrated ? kbi_fail_at(error, KB_E_ARGUMENT, "camera1", -1,
+                                                     "camera1 is NULL, but the geometry is of calibrated cameras")
+                                       : KB_OK;
+    kb_status status = read_camera(s->o.camera1, "camera1", &s->camera1, error);
     s->camera2 = s->camera1;
-    if (status == KB_OK && s->o.camera2) status = kbi_camera_read(s->o.camera2, &s->camera2);
+    if (status == KB_OK && s->o.camera2) status = read_camera(s->o.camera2, "camera2", &s->camera2, error);
     s->o.camera1 = &s->camera1;
     s->o.camera2 = &s->camera2;
     return status;
 }
 
+static const kbi_option fit_options[] = {
+    KBI_OPTION(kb_fit_options, threshold, 'd', 3, 0, 1e9),
+    KBI_OPTION(kb_fit_options, confidence, 'd', 0.995, 0, 1),
+    KBI_OPTION(kb_fit_options, max_iterations, 'i', 10000, 1, INT32_MAX),
+    KBI_OPTION(kb_fit_options, looks, 'i', 1, 1, INT32_MAX),
+};
+
 /* kind: NULL for what the options name. */
-static kb_status read_options(const kb_fit_options *given, const fit_kind *kind, fit_settings *s)
+static kb_status read_options(const kb_fit_options *given, const fit_kind *kind, fit_settings *s, kb_error *error)
 {
     kb_fit_options *o = &s->o;
-    kb_status status = KBI_STRUCT_READ(kb_fit_options, o, given);
-    if (status != KB_OK) return status;
+    if (KBI_STRUCT_READ(kb_fit_options, o, given) != KB_OK) return kbi_fail_struct(error);
     if (o->geometry == 0) o->geometry = KB_GEOMETRY_HOMOGRAPHY;
     s->kind = kind ? kind : kbi_fit_kind_of(o->geometry);
-    if (!s->kind) return KB_E_ARGUMENT;
-    status = read_cameras(s);
+    if (!s->kind)
+        return kbi_fail_at(error, KB_E_ARGUMENT, "geometry", -1, "there is no geometry %d", (int)o->geometry);
+    kb_status status = read_cameras(s, error);
     if (status != KB_OK) return status;
-    if (o->threshold == 0) o->threshold = s->kind->epipolar ? 1 : 3;
-    if (o->confidence == 0) o->confidence = 0.995;
+    if (o->threshold == 0 && s->kind->epipolar) o->threshold = 1;
     /* PROSAC has seen the homographies it can find long before; a sample of seven takes longer. */
-    if (o->max_iterations == 0) o->max_iterations = s->kind->sample <= 4 && !o->plain_ransac ? 2000 : 10000;
-    if (o->looks == 0) o->looks = 1;
-    if (!(o->threshold > 0 && o->threshold <= 1e9) || o->looks < 0) return KB_E_ARGUMENT;
-    return o->confidence > 0 && o->confidence < 1 && o->max_iterations > 0 ? KB_OK : KB_E_ARGUMENT;
+    if (o->max_iterations == 0 && s->kind->sample <= 4 && !o->plain_ransac) o->max_iterations = 2000;
+    status = kbi_options_complete(fit_options, KBI_COUNT(fit_options), o, error);
+    if (status != KB_OK || o->confidence < 1) return status;
+    return kbi_fail_at(error, KB_E_ARGUMENT, "confidence", -1, "confidence is 1, but must be below 1");
 }
 
 /* ---- the report ---- */
@@ -236,38 +255,46 @@ static kb_status fit_rows(const fit_input *input, const fit_settings *settings, 
 
 /* What kb_fit and kb_fit_pose share. kind: NULL for what the options name. */
 static kb_status fit_input_with(const fit_input *input, const fit_kind *kind, const kb_fit_options *options,
-                                kb_workspace *workspace, uint8_t *inliers, kb_fit_report *report)
+                                kb_workspace *workspace, uint8_t *inliers, kb_fit_report *report, kb_error *error)
 {
     fit_settings settings;
     kb_fit_report full;
-    kb_status status = KBI_STRUCT_CHECK(kb_fit_report, report);
-    if (status == KB_OK) status = read_options(options, kind, &settings);
+    if (KBI_STRUCT_CHECK(kb_fit_report, report) != KB_OK) return kbi_fail_struct(error);
+    kb_status status = read_options(options, kind, &settings, error);
     if (status != KB_OK) return status;
     KB_INIT(full);
     if (inliers && input->n) memset(inliers, 0, (size_t)input->n);
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);
     status = fit_rows(input, &settings, ws, inliers, &full);
-    kbi_workspace_rewind(ws, mark);
-    kbi_workspace_release(&local);
     KBI_STRUCT_WRITE(kb_fit_report, report, &full);
-    return status;
+    return kbi_workspace_end(ws, mark, &local, status, "pairs", error);
+}
+
+static kb_status check_pairs(const void *pairs, size_t n, size_t max, const kb_fit_report *report, kb_error *error)
+{
+    kbi_error_clear(error);
+    if (!report || (n && !pairs))
+        return kbi_fail(error, KB_E_ARGUMENT, "%s: a pointer is NULL", report ? "pairs" : "report");
+    return n <= max ? KB_OK : kbi_fail(error, KB_E_ARGUMENT, "%zu pairs, but at most %zu can be fitted", n, max);
 }
 
 kb_status kb_fit(const kb_point_pair *pairs, size_t n, const kb_fit_options *options, kb_workspace *workspace,
-                 uint8_t *inliers, kb_fit_report *report)
+                 uint8_t *inliers, kb_fit_report *report, kb_error *error)
 {
-    if (!report || (n && !pairs) || n > INT32_MAX / 4) return KB_E_ARGUMENT;
+    kb_status status = check_pairs(pairs, n, INT32_MAX / 4, report, error);
+    if (status != KB_OK) return status;
     const fit_input input = {n ? &pairs->x1 : NULL, 4, (int32_t)n};
-    return fit_input_with(&input, NULL, options, workspace, inliers, report);
+    return fit_input_with(&input, NULL, options, workspace, inliers, report, error);
 }
 
 kb_status kb_fit_pose(const kb_scene_point *points, size_t n, const kb_fit_options *options, kb_workspace *workspace,
-                      uint8_t *inliers, kb_fit_report *report)
+                      uint8_t *inliers, kb_fit_report *report, kb_error *error)
 {
-    if (!report || (n && !points) || n > INT32_MAX / 5) return KB_E_ARGUMENT;
+    kb_status status = check_pairs(points, n, INT32_MAX / 5, report, error);
+    if (status != KB_OK) return status;
     const fit_input input = {n ? &points->X : NULL, 5, (int32_t)n};
-    return fit_input_with(&input, &kbi_fit_pose, options, workspace, inliers, report);
+    return fit_input_with(&input, &kbi_fit_pose, options, workspace, inliers, report, error);
 }
 
 const char *kb_fit_result_name(kb_fit_result result)

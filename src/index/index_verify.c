@@ -9,8 +9,12 @@ static kb_status match_image(const kb_index *index, const kb_features *query, si
     const kbi_indexed *image = &index->images[position];
     *matches = kbi_workspace_array(ws, query->n, sizeof **matches);
     if (!*matches) return KB_E_MEMORY;
-    return kb_match_hamming(query->rows, query->n, image->kept_rows, image->rows, query->row_bytes, NULL, ws, *matches,
-                            count);
+    kb_features kept;
+    KB_INIT(kept);
+    kept.rows = (void *)(uintptr_t)image->kept_rows; /* which is read only */
+    kept.n = image->rows;
+    kept.row_bytes = query->row_bytes;
+    return kb_match_features(query, &kept, NULL, ws, *matches, count, NULL);
 }
 
 /* The similarity of matches added up; with marks, inliers count twice and the whole is halved. */
@@ -45,7 +49,10 @@ static kb_status kept_features(const kb_index *index, size_t position, kb_worksp
     KB_INIT(*f);
     f->row_bytes = index->vocabulary->row_bytes;
     f->keypoints = keypoints;
-    return kb_index_get_features(index, position, keypoints, &f->rows, &f->n);
+    const uint8_t *rows;
+    kb_status status = kb_index_get_features(index, position, keypoints, &rows, &f->n);
+    f->rows = (void *)(uintptr_t)rows; /* which is read only */
+    return status;
 }
 
 kb_status kbi_index_verify(const kb_index *index, const kb_features *query, size_t position,

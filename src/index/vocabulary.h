@@ -8,18 +8,6 @@
 #include "match/kernels.h"
 #include "pair/verify.h"
 
-/* The structs of index.h, as in common/structs.h. */
-#define KBI_INDEX_STRUCT_TABLE(ROW)        \
-    ROW(kb_vocabulary_options, parallel)   \
-    ROW(kb_vocabulary_info, bytes)         \
-    ROW(kb_vocabulary_spec, model_name)    \
-    ROW(kb_words_options, parallel)        \
-    ROW(kb_index_options, keep_features)   \
-    ROW(kb_index_query_options, threshold) \
-    ROW(kb_index_info, bytes)              \
-    ROW(kb_loop_options, threshold)
-enum { KBI_INDEX_STRUCT_TABLE(KBI_FIRST_SIZE_ROW) KBI_INDEX_FIRST_SIZE_END };
-
 struct kb_vocabulary {
     kb_allocator allocator;
     const uint8_t *block; /* the file */

@@ -1,4 +1,5 @@
 /* Rows to words: every row goes from the root to a leaf, at each node to the nearest child. */
+#include "common/features.h"
 #include "index/vocabulary.h"
 
 #define PIECE_ROWS 256
@@ -16,11 +17,8 @@ kb_status kbi_features_check(const kb_features *features, kb_features *read, siz
                              const char *model_name, kb_error *error)
 {
     if (!features) return kbi_fail(error, KB_E_ARGUMENT, "features: a pointer is NULL");
-    if (KBI_STRUCT_READ(kb_features, read, features) != KB_OK) return kbi_fail_struct(error);
-    if (read->n > 0 && !read->rows) return kbi_fail(error, KB_E_ARGUMENT, "features: rows is NULL");
-    if (read->n > INT32_MAX) return kbi_fail(error, KB_E_ARGUMENT, "features: more than 2^31 - 1 rows");
-    if (read->width < 0 || read->height < 0)
-        return kbi_fail(error, KB_E_ARGUMENT, "features: an image of %d x %d", read->width, read->height);
+    kb_status status = kbi_features_read(read, features, "features", 0, INT32_MAX, error);
+    if (status != KB_OK) return status;
     if (read->row_bytes != row_bytes)
         return kbi_fail(error, KB_E_MODEL, "rows of %zu bytes, but the vocabulary is for %zu bytes (model %s)",
                         read->row_bytes, row_bytes, model_name[0] ? model_name : "unknown");
@@ -28,7 +26,7 @@ kb_status kbi_features_check(const kb_features *features, kb_features *read, siz
         return kbi_fail(error, KB_E_MODEL, "rows of the model %016llx, but the vocabulary is for %016llx (%s)",
                         (unsigned long long)read->model_id, (unsigned long long)model_id,
                         model_name[0] ? model_name : "unknown");
-    return KB_OK;
+    return kbi_features_read(read, features, "features", KBI_PACKED_BITS, INT32_MAX, error);
 }
 
 static uint32_t nearest_child(const assignment *a, const uint8_t *row, uint32_t first, uint32_t children)

@@ -18,6 +18,8 @@
 #include <math.h>
 
 #include "common/cpu.h"
+#include "common/features.h"
+#include "common/options.h"
 #include "common/sincos.h"
 #include "match/filter_block.h"
 #include "match/point_grid.h"
@@ -44,18 +46,20 @@ typedef struct filter_job {
     kbi_point_grid grid; /* over image a */
 } filter_job;
 
-static kb_status filter_read_options(const kb_filter_options *given, filter_job *job)
+static const kbi_option filter_options[] = {
+    KBI_OPTION(kb_filter_options, tolerance, 'f', 0.3, 0, 2),
+    KBI_OPTION(kb_filter_options, max_angle, 'f', 37, 0, 90),
+    KBI_OPTION(kb_filter_options, max_scale, 'f', 1.6, 1, 100),
+    KBI_OPTION(kb_filter_options, min_support, 'i', 2, 1, 1000),
+};
+
+static kb_status filter_read_options(const kb_filter_options *given, filter_job *job, kb_error *error)
 {
     kb_filter_options o;
     double sine, cosine;
-    kb_status status = KBI_STRUCT_READ(kb_filter_options, &o, given);
+    if (KBI_STRUCT_READ(kb_filter_options, &o, given) != KB_OK) return kbi_fail_struct(error);
+    kb_status status = kbi_options_complete(filter_options, KBI_COUNT(filter_options), &o, error);
     if (status != KB_OK) return status;
-    if (o.tolerance == 0) o.tolerance = 0.3f;
-    if (o.max_angle == 0) o.max_angle = 37;
-    if (o.max_scale == 0) o.max_scale = 1.6f;
-    if (o.min_support == 0) o.min_support = 2;
-    if (!(o.tolerance > 0 && o.tolerance <= 2) || !(o.max_angle > 0 && o.max_angle <= 90)) return KB_E_ARGUMENT;
-    if (!(o.max_scale >= 1 && o.max_scale <= 100) || o.min_support < 1 || o.min_support > 1000) return KB_E_ARGUMENT;
     kbi_sincos_degrees((double)o.max_angle, &sine, &cosine);
     job->tolerance = o.tolerance;
     job->sorted.bound2 = 2.0001f * o.tolerance * o.tolerance;
@@ -199,14 +203,6 @@ kb_status kbi_filter_measure(size_t n, kb_workspace *workspace)
     return fits ? KB_OK : KB_E_MEMORY;
 }
 
-static bool matches_are_inside(const kb_match *matches, size_t n, size_t na, size_t nb)
-{
-    for (size_t i = 0; i < n; i++)
-        if (matches[i].a < 0 || matches[i].b < 0 || (size_t)matches[i].a >= na || (size_t)matches[i].b >= nb)
-            return false;
-    return true;
-}
-
 static size_t filter_write(const filter_job *job, const kb_match *matches, size_t n, kb_match *out)
 {
     uint8_t *wanted = (uint8_t *)job->sorted.support; /* not needed any more */
@@ -218,31 +214,40 @@ static size_t filter_write(const filter_job *job, const kb_match *matches, size_
     return count;
 }
 
-kb_status kb_filter(const kb_keypoint *a, size_t na, const kb_keypoint *b, size_t nb, const kb_match *matches, size_t n,
-                    const kb_filter_options *options, kb_workspace *workspace, kb_match *out, size_t *count)
+static kb_status filter_matches(filter_job *job, const kb_features *a, const kb_features *b, const kb_match *matches,
+                                size_t n, kb_workspace *ws, kb_match *out, size_t *count)
+{
+    if (!filter_allocate(ws, n, job)) return KB_E_MEMORY;
+    filter_list_nodes(a->keypoints, b->keypoints, matches, n, job);
+    if (!kbi_grid_build(&job->grid, &job->nodes->value[KBI_FILTER_AX], &job->nodes->value[KBI_FILTER_AY],
+                        sizeof *job->nodes, job->n, MATCHES_PER_CELL, ws))
+        return KB_E_MEMORY;
+    filter_run(job);
+    *count = filter_write(job, matches, n, out);
+    return KB_OK;
+}
+
+kb_status kb_filter(const kb_features *given_a, const kb_features *given_b, const kb_match *matches, size_t n,
+                    const kb_filter_options *options, kb_workspace *workspace, kb_match *out, size_t *count,
+                    kb_error *error)
 {
     filter_job job = {.n = 0};
+    kb_features a, b;
     job.kernels = kbi_match_kernels_get();
-    if (!count) return KB_E_ARGUMENT;
-    kb_status status = filter_read_options(options, &job);
+    kbi_error_clear(error);
+    if (!count) return kbi_fail(error, KB_E_ARGUMENT, "count: a pointer is NULL");
+    kb_status status = filter_read_options(options, &job, error);
+    if (status == KB_OK) status = kbi_features_read(&a, given_a, "a", KBI_KEYPOINTS, SIZE_MAX, error);
+    if (status == KB_OK) status = kbi_features_read(&b, given_b, "b", KBI_KEYPOINTS, SIZE_MAX, error);
+    if (status == KB_OK) status = kbi_matches_check(matches, n, &a, &b, error);
     if (status != KB_OK) return status;
     *count = 0;
-    if ((n && (!matches || !out || !a || !b)) || n > INT32_MAX / 64) return KB_E_ARGUMENT;
-    if (!matches_are_inside(matches, n, na, nb)) return KB_E_ARGUMENT;
+    if (n > INT32_MAX / 64)
+        return kbi_fail(error, KB_E_ARGUMENT, "%zu matches, but at most %d can be filtered", n, INT32_MAX / 64);
+    if (n && !out) return kbi_fail(error, KB_E_ARGUMENT, "out: a pointer is NULL");
     if (n == 0) return KB_OK;
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);
-    status = filter_allocate(ws, n, &job) ? KB_OK : KB_E_MEMORY;
-    if (status == KB_OK) {
-        filter_list_nodes(a, b, matches, n, &job);
-        if (!kbi_grid_build(&job.grid, &job.nodes->value[KBI_FILTER_AX], &job.nodes->value[KBI_FILTER_AY], sizeof *job.nodes, job.n, MATCHES_PER_CELL, ws))
-            status = KB_E_MEMORY;
-    }
-    if (status == KB_OK) {
-        filter_run(&job);
-        *count = filter_write(&job, matches, n, out);
-    }
-    kbi_workspace_rewind(ws, mark);
-    kbi_workspace_release(&local);
-    return status;
+    status = filter_matches(&job, &a, &b, matches, n, ws, out, count);
+    return kbi_workspace_end(ws, mark, &local, status, "rows_a", error);
 }

@@ -3,7 +3,8 @@
  * ratio and distance tests come first, then one-to-one, then matches whose turn does not agree with most others go. */
 #include <math.h>
 
-#include "common/structs.h"
+#include "common/features.h"
+#include "common/options.h"
 #include "match/region_search.h"
 
 #define TURN_BINS 30
@@ -126,31 +127,49 @@ static size_t guided_collect(const kbi_candidate_search *s, kb_match *matches)
     return count;
 }
 
-kb_status kb_match_guided(const uint8_t *a, const kb_guide *guides, size_t na, const uint8_t *b,
-                          const kb_keypoint *keypoints, size_t nb, size_t row_bytes, const kb_guided_options *options,
-                          kb_workspace *workspace, kb_match *matches, size_t *count)
+static const kbi_option guided_options[] = {
+    KBI_OPTION(kb_guided_options, max_ratio, 'f', 0, 0, 1),
+    KBI_OPTION(kb_guided_options, max_distance, 'f', 0, 0, INFINITY),
+    KBI_OPTION(kb_guided_options, ratio_per_level, 'i', 0, 0, 1),
+    KBI_OPTION(kb_guided_options, any_angle, 'i', 0, 0, 1),
+};
+
+static kb_status guided_run(kbi_candidate_search *s, const kb_guided_options *o, const kb_guide *guides,
+                            kb_workspace *ws, kb_match *matches, size_t *count)
+{
+    if (!kbi_candidates_search(s, ws)) return KB_E_MEMORY;
+    for (size_t q = 0; q < s->na; q++)
+        if (s->nearest[q].index >= 0 && !guided_accepts(o, s->keypoints, &s->nearest[q])) s->nearest[q].index = -1;
+    int8_t *turns = kbi_workspace_get(ws, s->na);
+    if (!turns || !kbi_candidates_one_to_one(s, ws)) return KB_E_MEMORY;
+    *count = guided_collect(s, matches);
+    if (!o->any_angle) *count = guided_check_turns(guides, s->keypoints, turns, matches, *count);
+    return KB_OK;
+}
+
+kb_status kb_match_guided(const kb_features *given_a, const kb_guide *guides, const kb_features *given_b,
+                          const kb_guided_options *options, kb_workspace *workspace, kb_match *matches, size_t *count,
+                          kb_error *error)
 {
     kb_guided_options o;
-    kb_status status = KBI_STRUCT_READ(kb_guided_options, &o, options);
-    if (status != KB_OK) return status;
-    if (!count) return KB_E_ARGUMENT;
+    kb_features a, b;
+    kbi_error_clear(error);
+    if (!count) return kbi_fail(error, KB_E_ARGUMENT, "count: a pointer is NULL");
     *count = 0;
-    if (!(o.max_ratio >= 0 && o.max_ratio <= 1) || !(o.max_distance >= 0)) return KB_E_ARGUMENT;
-    if (row_bytes < 1 || row_bytes > 4096 || na > INT32_MAX / 64 || nb > INT32_MAX / 64) return KB_E_ARGUMENT;
-    if ((na && (!a || !guides || !matches)) || (nb && (!b || !keypoints))) return KB_E_ARGUMENT;
-    if (na == 0 || nb == 0) return KB_OK;
-    kbi_candidate_search s = {.a = a, .b = b, .na = na, .nb = nb, .row_bytes = row_bytes, .keypoints = keypoints,
-                              .parallel = o.parallel, .region = guide_region, .context = guides};
+    if (KBI_STRUCT_READ(kb_guided_options, &o, options) != KB_OK) return kbi_fail_struct(error);
+    kb_status status = kbi_options_complete(guided_options, KBI_COUNT(guided_options), &o, error);
+    if (status == KB_OK) status = kbi_features_read(&a, given_a, "a", KBI_PACKED_BITS, INT32_MAX / 64, error);
+    if (status == KB_OK)
+        status = kbi_features_read(&b, given_b, "b", KBI_PACKED_BITS | KBI_KEYPOINTS, INT32_MAX / 64, error);
+    if (status == KB_OK) status = kbi_features_comparable(&a, &b, error);
+    if (status != KB_OK) return status;
+    if (a.n && (!guides || !matches)) return kbi_fail(error, KB_E_ARGUMENT, "guides or matches: a pointer is NULL");
+    if (a.n == 0 || b.n == 0) return KB_OK;
+    kbi_candidate_search s = {.a = a.rows, .b = b.rows, .na = a.n, .nb = b.n, .row_bytes = a.row_bytes,
+                              .keypoints = b.keypoints, .parallel = o.parallel, .region = guide_region,
+                              .context = guides};
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);
-    bool enough = kbi_candidates_search(&s, ws);
-    for (size_t q = 0; enough && q < na; q++)
-        if (s.nearest[q].index >= 0 && !guided_accepts(&o, keypoints, &s.nearest[q])) s.nearest[q].index = -1;
-    int8_t *turns = kbi_workspace_get(ws, na);
-    enough = enough && turns && kbi_candidates_one_to_one(&s, ws);
-    if (enough) *count = guided_collect(&s, matches);
-    if (enough && !o.any_angle) *count = guided_check_turns(guides, keypoints, turns, matches, *count);
-    kbi_workspace_rewind(ws, mark);
-    kbi_workspace_release(&local);
-    return enough ? KB_OK : KB_E_MEMORY;
+    status = guided_run(&s, &o, guides, ws, matches, count);
+    return kbi_workspace_end(ws, mark, &local, status, "guided", error);
 }

@@ -2,6 +2,7 @@
  * a larger k several tiles are compared first; then the k-th best so far is a bound, and only a tile whose second
  * nearest is before it can have further rows among the k best. Such tiles are gone through row by row. */
 #include "common/cpu.h"
+#include "common/features.h"
 #include "match/kernels.h"
 #include "match/row_set.h"
 
@@ -77,31 +78,40 @@ static void knn_task(void *context, int32_t task)
     }
 }
 
-kb_status kb_match_knn(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes, int32_t k,
-                       const kb_match_options *options, kb_workspace *workspace, kb_neighbour *neighbours)
+static kb_status knn_run(knn_search *s, const kb_features *a, const kb_features *b, const kb_parallel *parallel,
+                         kb_workspace *ws)
+{
+    kb_status status = kbi_row_set_prepare(&s->a, a->rows, a->n, a->row_stride, a->row_bytes, false, ws);
+    if (status == KB_OK) status = kbi_row_set_prepare(&s->b, b->rows, b->n, b->row_stride, b->row_bytes, false, ws);
+    if (status != KB_OK || s->a.count == 0) return status;
+    s->kernels = kbi_match_kernels_get();
+    for (int32_t i = 0; i < TILE_ROWS; i++) s->all[i] = i;
+    s->tile = s->row_bytes > 32 ? TILE_ROWS / 2 : TILE_ROWS;
+    kbi_parallel_run(parallel, (int32_t)((s->a.count + CLAIM_ROWS - 1) / CLAIM_ROWS), knn_task, s);
+    return KB_OK;
+}
+
+kb_status kb_match_knn(const kb_features *given_a, const kb_features *given_b, int32_t k,
+                       const kb_match_options *options, kb_workspace *workspace, kb_neighbour *neighbours,
+                       kb_error *error)
 {
     kb_match_options o;
-    kb_status status = KBI_STRUCT_READ(kb_match_options, &o, options);
+    kb_features a, b;
+    kbi_error_clear(error);
+    if (KBI_STRUCT_READ(kb_match_options, &o, options) != KB_OK) return kbi_fail_struct(error);
+    kb_status status = kbi_features_read(&a, given_a, "a", KBI_ROWS, INT32_MAX, error);
+    if (status == KB_OK) status = kbi_features_read(&b, given_b, "b", KBI_ROWS, INT32_MAX, error);
+    if (status == KB_OK) status = kbi_features_comparable(&a, &b, error);
     if (status != KB_OK) return status;
-    if (row_bytes < 1 || row_bytes > 4096 || k < 1 || na > INT32_MAX || nb > INT32_MAX) return KB_E_ARGUMENT;
-    if ((na && (!a || !neighbours)) || (nb && !b) || na > SIZE_MAX / sizeof *neighbours / (size_t)k)
-        return KB_E_ARGUMENT;
-    if (!kbi_row_stride_read(&o.stride_a, row_bytes, false, na) || !kbi_row_stride_read(&o.stride_b, row_bytes, false, nb))
-        return KB_E_ARGUMENT;
-    for (size_t i = 0; i < na * (size_t)k; i++) neighbours[i] = (kb_neighbour){-1, 0};
-    if (na == 0 || nb == 0) return KB_OK;
-    knn_search s = {.row_bytes = row_bytes, .k = k, .neighbours = neighbours};
+    if (a.floats) return kbi_fail_at(error, KB_E_KIND, "floats", -1, "kb_match_knn takes bits, not floats");
+    if (k < 1 || a.n > SIZE_MAX / sizeof *neighbours / (size_t)k)
+        return kbi_fail_at(error, KB_E_ARGUMENT, "k", -1, "k is %d, but must be 1 or more", (int)k);
+    if (a.n && !neighbours) return kbi_fail(error, KB_E_ARGUMENT, "neighbours: a pointer is NULL");
+    for (size_t i = 0; i < a.n * (size_t)k; i++) neighbours[i] = (kb_neighbour){-1, 0};
+    if (a.n == 0 || b.n == 0) return KB_OK;
+    knn_search s = {.row_bytes = a.row_bytes, .k = k, .neighbours = neighbours};
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);
-    status = kbi_row_set_prepare(&s.a, a, na, o.stride_a, row_bytes, false, ws);
-    if (status == KB_OK) status = kbi_row_set_prepare(&s.b, b, nb, o.stride_b, row_bytes, false, ws);
-    if (status == KB_OK && s.a.count > 0) {
-        s.kernels = kbi_match_kernels_get();
-        for (int32_t i = 0; i < TILE_ROWS; i++) s.all[i] = i;
-        s.tile = row_bytes > 32 ? TILE_ROWS / 2 : TILE_ROWS;
-        kbi_parallel_run(o.parallel, (int32_t)((s.a.count + CLAIM_ROWS - 1) / CLAIM_ROWS), knn_task, &s);
-    }
-    kbi_workspace_rewind(ws, mark);
-    kbi_workspace_release(&local);
-    return status;
+    status = knn_run(&s, &a, &b, o.parallel, ws);
+    return kbi_workspace_end(ws, mark, &local, status, "rows_a, rows_b, row_bytes", error);
 }

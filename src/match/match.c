@@ -10,6 +10,8 @@
 
 #include "common/common.h"
 #include "common/cpu.h"
+#include "common/features.h"
+#include "common/options.h"
 #include "match/kernels.h"
 #include "match/l2_block.h"
 #include "match/match.h"
@@ -215,62 +217,56 @@ static kb_status search_run(search *s, const kb_match_options *o, kb_workspace *
 
 /* ---- the public calls ---- */
 
-/* One of the two sets as the caller gave it. */
-typedef struct given_rows {
-    const void *rows;
-    size_t n;
-} given_rows;
+static const kbi_option match_options[] = {
+    KBI_OPTION(kb_match_options, one_way, 'i', 0, 0, 1),
+    KBI_OPTION(kb_match_options, max_ratio, 'f', 0, 0, 1),
+    KBI_OPTION(kb_match_options, max_distance, 'f', 0, 0, INFINITY),
+};
 
-static kb_status match_rows(search *s, given_rows a, given_rows b, const kb_match_options *options,
-                            kb_workspace *workspace, kb_match *matches, size_t *count)
+static kb_status prepare(kbi_row_set *set, const kb_features *f, kb_workspace *workspace)
+{
+    return kbi_row_set_prepare(set, f->rows, f->n, f->row_stride, f->row_bytes, f->floats, workspace);
+}
+
+kb_status kb_match_features(const kb_features *given_a, const kb_features *given_b, const kb_match_options *options,
+                            kb_workspace *workspace, kb_match *matches, size_t *count, kb_error *error)
 {
     kb_match_options o;
-    if (!count) return KB_E_ARGUMENT;
+    kb_features a, b;
+    kbi_error_clear(error);
+    if (!count) return kbi_fail(error, KB_E_ARGUMENT, "count: a pointer is NULL");
     *count = 0;
-    kb_status status = KBI_STRUCT_READ(kb_match_options, &o, options);
+    if (KBI_STRUCT_READ(kb_match_options, &o, options) != KB_OK) return kbi_fail_struct(error);
+    kb_status status = kbi_options_complete(match_options, KBI_COUNT(match_options), &o, error);
+    if (status == KB_OK) status = kbi_features_read(&a, given_a, "a", KBI_ROWS, INT32_MAX, error);
+    if (status == KB_OK) status = kbi_features_read(&b, given_b, "b", KBI_ROWS, INT32_MAX, error);
+    if (status == KB_OK) status = kbi_features_comparable(&a, &b, error);
     if (status != KB_OK) return status;
-    if ((a.n && (!a.rows || !matches)) || (b.n && !b.rows) || a.n > INT32_MAX || b.n > INT32_MAX) return KB_E_ARGUMENT;
-    if (!(o.max_ratio >= 0 && o.max_ratio <= 1) || !(o.max_distance >= 0)) return KB_E_ARGUMENT;
-    if (!kbi_row_stride_read(&o.stride_a, s->row_bytes, s->squared, a.n) ||
-        !kbi_row_stride_read(&o.stride_b, s->row_bytes, s->squared, b.n))
-        return KB_E_ARGUMENT;
+    if (a.n && !matches) return kbi_fail(error, KB_E_ARGUMENT, "matches: a pointer is NULL");
 
+    search s = {.row_bytes = a.row_bytes, .squared = a.floats};
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);
-    status = kbi_row_set_prepare(&s->a, a.rows, a.n, o.stride_a, s->row_bytes, s->squared, ws);
-    if (status == KB_OK) status = kbi_row_set_prepare(&s->b, b.rows, b.n, o.stride_b, s->row_bytes, s->squared, ws);
-    if (status == KB_OK) status = search_run(s, &o, ws, matches, count);
-    kbi_workspace_rewind(ws, mark);
-    kbi_workspace_release(&local);
-    return status;
+    status = prepare(&s.a, &a, ws);
+    if (status == KB_OK) status = prepare(&s.b, &b, ws);
+    if (status == KB_OK) status = search_run(&s, &o, ws, matches, count);
+    return kbi_workspace_end(ws, mark, &local, status, "rows_a, rows_b, row_bytes, threads", error);
 }
 
-kb_status kb_match_hamming(const uint8_t *a, size_t na, const uint8_t *b, size_t nb, size_t row_bytes,
-                           const kb_match_options *options, kb_workspace *workspace, kb_match *matches, size_t *count)
+kb_status kb_match_points(const kb_features *given_a, const kb_features *given_b, const kb_match *matches, size_t n,
+                          kb_point_pair *pairs, float *quality, kb_error *error)
 {
-    if (row_bytes < 1 || row_bytes > 4096) return KB_E_ARGUMENT;
-    search s = {.row_bytes = row_bytes, .squared = false};
-    return match_rows(&s, (given_rows){a, na}, (given_rows){b, nb}, options, workspace, matches, count);
-}
-
-kb_status kb_match_float(const float *a, size_t na, const float *b, size_t nb, size_t values,
-                         const kb_match_options *options, kb_workspace *workspace, kb_match *matches, size_t *count)
-{
-    if (values < 1 || values > 4096) return KB_E_ARGUMENT;
-    search s = {.row_bytes = values * sizeof(float), .squared = true};
-    return match_rows(&s, (given_rows){a, na}, (given_rows){b, nb}, options, workspace, matches, count);
-}
-
-kb_status kb_match_points(const kb_keypoint *a, size_t na, const kb_keypoint *b, size_t nb, const kb_match *matches,
-                          size_t n, kb_point_pair *pairs, float *quality)
-{
-    if ((na && !a) || (nb && !b) || (n && (!matches || !pairs))) return KB_E_ARGUMENT;
+    kb_features a, b;
+    kbi_error_clear(error);
+    kb_status status = kbi_features_read(&a, given_a, "a", KBI_KEYPOINTS, SIZE_MAX, error);
+    if (status == KB_OK) status = kbi_features_read(&b, given_b, "b", KBI_KEYPOINTS, SIZE_MAX, error);
+    if (status == KB_OK) status = kbi_matches_check(matches, n, &a, &b, error);
+    if (status != KB_OK) return status;
+    if (n && !pairs) return kbi_fail(error, KB_E_ARGUMENT, "pairs: a pointer is NULL");
     for (size_t i = 0; i < n; i++) {
-        const kb_match *m = &matches[i];
-        if (m->a < 0 || m->b < 0 || (size_t)m->a >= na || (size_t)m->b >= nb) return KB_E_ARGUMENT;
-        const kb_keypoint *p = &a[m->a], *q = &b[m->b];
+        const kb_keypoint *p = &a.keypoints[matches[i].a], *q = &b.keypoints[matches[i].b];
         pairs[i] = (kb_point_pair){(double)p->x, (double)p->y, (double)q->x, (double)q->y};
-        if (quality) quality[i] = m->distance;
+        if (quality) quality[i] = matches[i].distance;
     }
     return KB_OK;
 }

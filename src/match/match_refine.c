@@ -3,6 +3,8 @@
 #include <math.h>
 
 #include "common/cpu.h"
+#include "common/features.h"
+#include "common/options.h"
 #include "image/kernels.h"
 #include "match/align.h"
 #include "match/match.h"
@@ -22,17 +24,18 @@ typedef struct refine_job {
     int32_t pieces;
 } refine_job;
 
-static kb_status refine_read_options(const kb_refine_options *given, kb_refine_options *o)
+static const kbi_option refine_options[] = {
+    KBI_OPTION(kb_refine_options, iterations, 'i', 10, 1, 1000),
+    KBI_OPTION(kb_refine_options, max_shift, 'f', 0.3, 0, 1),
+    KBI_OPTION(kb_refine_options, min_correlation, 'f', 0.5, 0, 1),
+};
+
+static kb_status refine_read_options(const kb_refine_options *given, const kb_features *a, kb_refine_options *o,
+                                     kb_error *error)
 {
-    kb_status status = KBI_STRUCT_READ(kb_refine_options, o, given);
-    if (status != KB_OK) return status;
-    if (o->scale == 0) o->scale = 1;
-    if (o->iterations == 0) o->iterations = 10;
-    if (o->max_shift == 0) o->max_shift = 0.3f;
-    if (o->min_correlation == 0) o->min_correlation = 0.5f;
-    if (!(o->scale > 0 && o->scale <= 100) || o->iterations < 1 || o->iterations > 1000) return KB_E_ARGUMENT;
-    if (!(o->max_shift > 0 && o->max_shift <= 1)) return KB_E_ARGUMENT;
-    return o->min_correlation > 0 && o->min_correlation <= 1 ? KB_OK : KB_E_ARGUMENT;
+    if (KBI_STRUCT_READ(kb_refine_options, o, given) != KB_OK) return kbi_fail_struct(error);
+    kb_status status = kbi_options_complete(refine_options, KBI_COUNT(refine_options), o, error);
+    return status == KB_OK ? kbi_features_scale(a, &o->scale, error) : status;
 }
 
 /* ---- one match ---- */
@@ -101,11 +104,11 @@ static uint32_t refine_levels(const refine_job *job, int side)
     return wanted;
 }
 
-static kb_status refine_plan(refine_job *job, const kb_image *const images[2], kb_workspace *ws)
+static kb_status refine_plan(refine_job *job, const kb_image images[2], kb_workspace *ws)
 {
     for (int side = 0; side < 2; side++) {
         kb_image gray;
-        kb_status status = kbi_gray8(images[side], ws, &gray);
+        kb_status status = kbi_gray8(&images[side], ws, &gray);
         if (status != KB_OK) return status;
         status = kbi_pyramid_get(&job->levels[side], &gray, false, ws);
         if (status != KB_OK) return status;
@@ -123,7 +126,7 @@ static void refine_build(refine_job *job)
 kb_status kbi_refine_measure(const kb_image *image, kb_workspace *workspace)
 {
     refine_job job = {.n = 0};
-    const kb_image *const images[2] = {image, image};
+    const kb_image images[2] = {*image, *image};
     size_t mark = kbi_workspace_mark(workspace);
     kb_status status = refine_plan(&job, images, workspace);
     kbi_workspace_rewind(workspace, mark);
@@ -132,27 +135,35 @@ kb_status kbi_refine_measure(const kb_image *image, kb_workspace *workspace)
 
 /* ---- the public call ---- */
 
-kb_status kb_match_refine(const kb_image *image_a, const kb_image *image_b, const kb_keypoint *a, size_t na,
-                          const kb_keypoint *b, size_t nb, const kb_match *matches, size_t n,
-                          const kb_refine_options *options, kb_workspace *workspace, kb_point_pair *pairs,
-                          float *correlations)
+static kb_status refine_run(refine_job *job, const kb_image images[2], kb_workspace *ws)
 {
-    refine_job job = {.a = a, .b = b, .matches = matches, .n = n, .pairs = pairs, .correlations = correlations};
-    const kb_image *const images[2] = {image_a, image_b};
-    kb_status status = refine_read_options(options, &job.o);
-    if (status == KB_OK) status = kbi_image_check(image_a);
-    if (status == KB_OK) status = kbi_image_check(image_b);
-    if (status == KB_OK) status = kb_match_points(a, na, b, nb, matches, n, pairs, NULL);
-    if (status != KB_OK || n == 0) return status;
+    kb_status status = refine_plan(job, images, ws);
+    if (status != KB_OK) return status;
+    refine_build(job);
+    job->pieces = refine_pieces(job->n, kbi_parallel_threads(job->o.parallel));
+    kbi_parallel_run(job->o.parallel, job->pieces, refine_piece, job);
+    return KB_OK;
+}
+
+kb_status kb_match_refine(const kb_image images[2], const kb_features *given_a, const kb_features *given_b,
+                          const kb_match *matches, size_t n, const kb_refine_options *options, kb_workspace *workspace,
+                          kb_point_pair *pairs, float *correlations, kb_error *error)
+{
+    refine_job job = {.matches = matches, .n = n, .pairs = pairs, .correlations = correlations};
+    kb_features a, b;
+    kb_status status = kb_match_points(given_a, given_b, matches, n, pairs, NULL, error);
+    if (status == KB_OK) status = kbi_features_read(&a, given_a, "a", KBI_KEYPOINTS, SIZE_MAX, error);
+    if (status == KB_OK) status = kbi_features_read(&b, given_b, "b", KBI_KEYPOINTS, SIZE_MAX, error);
+    if (status == KB_OK) status = refine_read_options(options, &a, &job.o, error);
+    if (status != KB_OK) return status;
+    status = kbi_image_check(images);
+    if (status == KB_OK) status = kbi_image_check(&images[1]);
+    if (status != KB_OK) return kbi_fail_status(error, status);
+    if (n == 0) return KB_OK;
+    job.a = a.keypoints;
+    job.b = b.keypoints;
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);
-    status = refine_plan(&job, images, ws);
-    if (status == KB_OK) {
-        refine_build(&job);
-        job.pieces = refine_pieces(n, kbi_parallel_threads(job.o.parallel));
-        kbi_parallel_run(job.o.parallel, job.pieces, refine_piece, &job);
-    }
-    kbi_workspace_rewind(ws, mark);
-    kbi_workspace_release(&local);
-    return status;
+    status = refine_run(&job, images, ws);
+    return kbi_workspace_end(ws, mark, &local, status, "refine, width, height", error);
 }

@@ -22,12 +22,6 @@ static bool row_is_zero(const uint8_t *row, size_t row_bytes, bool floats)
     return floats ? floats_are_zero(row, row_bytes) : kbi_row_bytes_are_zero(row, row_bytes);
 }
 
-bool kbi_row_stride_read(size_t *stride, size_t row_bytes, bool floats, size_t n)
-{
-    if (*stride == 0) *stride = row_bytes;
-    return *stride >= row_bytes && (!floats || *stride % sizeof(float) == 0) && (n == 0 || *stride <= PTRDIFF_MAX / n);
-}
-
 static void *packed_get(size_t n, size_t row_bytes, kb_workspace *workspace)
 {
     if (n > PTRDIFF_MAX / (row_bytes + sizeof(int32_t))) return NULL; /* on 32-bit machines */

@@ -14,10 +14,6 @@ typedef struct kbi_row_set {
     const int32_t *index; /* of each row in the caller's set; NULL: the same */
 } kbi_row_set;
 
-/* Reads the stride of n rows as kb_match_options has it: 0 becomes the length of a row. False when it is too small, not
- * whole floats, or too large. */
-bool kbi_row_stride_read(size_t *stride, size_t row_bytes, bool floats, size_t n);
-
 /* Prepares n rows (at most INT32_MAX) that begin every `stride` bytes. Points at the caller's rows where they can be
  * read as they are; copies them into the workspace otherwise. With floats, -0 is zero too. */
 kb_status kbi_row_set_prepare(kbi_row_set *set, const void *rows, size_t n, size_t stride, size_t row_bytes,

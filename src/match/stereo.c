@@ -8,7 +8,8 @@
  * the median over all matches, is a wrong match. */
 #include <math.h>
 
-#include "common/structs.h"
+#include "common/features.h"
+#include "common/options.h"
 #include "match/region_search.h"
 
 #define WINDOW 11 /* samples */
@@ -20,16 +21,28 @@ typedef struct stereo_job {
     const kb_keypoint *left, *right;
 } stereo_job;
 
-static kb_status stereo_read_options(const kb_stereo_options *given, kb_stereo_options *o)
+static const kbi_option stereo_options[] = {
+    KBI_OPTION(kb_stereo_options, min_disparity, 'f', 0, -1e6, 1e6),
+    KBI_OPTION(kb_stereo_options, max_disparity, 'f', 10000, -1e6, 1e6),
+    KBI_OPTION(kb_stereo_options, row_tolerance, 'f', 0, 0, 1e6),
+    KBI_OPTION(kb_stereo_options, max_scale, 'f', 1.3, 1, 100),
+    KBI_OPTION(kb_stereo_options, max_distance, 'f', 0, 0, INFINITY),
+    KBI_OPTION(kb_stereo_options, max_ratio, 'f', 0, 0, 1),
+};
+
+static kb_status stereo_read_options(const kb_stereo_options *given, kb_stereo_options *o, kb_error *error)
 {
-    kb_status status = KBI_STRUCT_READ(kb_stereo_options, o, given);
+    if (KBI_STRUCT_READ(kb_stereo_options, o, given) != KB_OK) return kbi_fail_struct(error);
+    kb_status status = kbi_options_complete(stereo_options, KBI_COUNT(stereo_options), o, error);
     if (status != KB_OK) return status;
-    if (o->max_disparity == 0) o->max_disparity = 10000;
-    if (o->max_scale == 0) o->max_scale = 1.3f;
-    if (!(o->min_disparity >= -1e6f && o->max_disparity <= 1e6f && o->min_disparity <= o->max_disparity)) return KB_E_ARGUMENT;
-    if (!(o->row_tolerance >= 0 && o->row_tolerance <= 1e6f) || !(o->max_scale >= 1 && o->max_scale <= 100)) return KB_E_ARGUMENT;
-    if (!(o->max_ratio >= 0 && o->max_ratio <= 1) || !(o->max_distance >= 0)) return KB_E_ARGUMENT;
-    return !o->left == !o->right ? KB_OK : KB_E_ARGUMENT;
+    if (o->min_disparity > o->max_disparity)
+        return kbi_fail_at(error, KB_E_ARGUMENT, "min_disparity", -1, "min_disparity is %.7g, above max_disparity, "
+                           "which is %.7g", (double)o->min_disparity, (double)o->max_disparity);
+    if (!o->left != !o->right)
+        return kbi_fail_at(error, KB_E_ARGUMENT, o->left ? "right" : "left", -1, "one of the two images is NULL");
+    status = o->left ? kbi_image_check(o->left) : KB_OK;
+    if (status == KB_OK && o->right) status = kbi_image_check(o->right);
+    return status == KB_OK ? KB_OK : kbi_fail_status(error, status);
 }
 
 static bool stereo_region(const void *context, size_t q, kbi_region *r)
@@ -88,14 +101,18 @@ static void stereo_place(const stereo_job *job, const kb_stereo_match *m, kb_key
     right->x = m->x;
 }
 
-static kb_status stereo_cut(const kb_image *image, const kb_keypoint *places, size_t n, const stereo_job *job,
+static kb_status stereo_cut(const kb_image *image, kb_keypoint *places, size_t n, const stereo_job *job,
                             kb_workspace *ws, uint8_t *patches)
 {
     kb_describe_options o;
+    kb_features f;
     KB_INIT(o);
+    KB_INIT(f);
     o.scale = 1;
     o.parallel = job->o.parallel;
-    return kb_sample_patches(image, places, n, &o, ws, patches, NULL);
+    f.keypoints = places;
+    f.n = n;
+    return kb_sample(image, KB_SAMPLER_PATCH, &o, ws, &f, patches, NULL);
 }
 
 static uint32_t median_of(uint32_t *values, size_t n, uint64_t *entries)
@@ -153,32 +170,41 @@ static size_t stereo_collect(const kbi_candidate_search *s, const stereo_job *jo
     return count;
 }
 
-kb_status kb_match_stereo(const uint8_t *a, const kb_keypoint *left, size_t na, const uint8_t *b,
-                          const kb_keypoint *right, size_t nb, size_t row_bytes, const kb_stereo_options *options,
-                          kb_workspace *workspace, kb_stereo_match *matches, size_t *count)
+static kb_status stereo_run(kbi_candidate_search *s, const stereo_job *job, kb_workspace *ws, kb_stereo_match *matches,
+                            size_t *count)
 {
-    stereo_job job = {.left = left, .right = right};
-    kb_status status = stereo_read_options(options, &job.o);
-    if (status != KB_OK) return status;
-    if (!count) return KB_E_ARGUMENT;
+    if (!kbi_candidates_search(s, ws)) return KB_E_MEMORY;
+    for (size_t q = 0; q < s->na; q++)
+        if (s->nearest[q].index >= 0 && !stereo_accepts(&job->o, &s->nearest[q])) s->nearest[q].index = -1;
+    if (!kbi_candidates_one_to_one(s, ws)) return KB_E_MEMORY;
+    *count = stereo_collect(s, job, matches);
+    return job->o.left ? stereo_refine(job, ws, matches, count) : KB_OK;
+}
+
+kb_status kb_match_stereo(const kb_features *left, const kb_features *right, const kb_stereo_options *options,
+                          kb_workspace *workspace, kb_stereo_match *matches, size_t *count, kb_error *error)
+{
+    stereo_job job;
+    kb_features a, b;
+    const uint32_t needs = KBI_PACKED_BITS | KBI_KEYPOINTS;
+    kbi_error_clear(error);
+    if (!count) return kbi_fail(error, KB_E_ARGUMENT, "count: a pointer is NULL");
     *count = 0;
-    if (row_bytes < 1 || row_bytes > 4096 || na > INT32_MAX / 4096 || nb > INT32_MAX / 64) return KB_E_ARGUMENT;
-    if ((na && (!a || !left || !matches)) || (nb && (!b || !right))) return KB_E_ARGUMENT;
-    status = job.o.left ? kbi_image_check(job.o.left) : KB_OK;
-    if (status == KB_OK && job.o.right) status = kbi_image_check(job.o.right);
-    if (status != KB_OK || na == 0 || nb == 0) return status;
-    kbi_candidate_search s = {.a = a, .b = b, .na = na, .nb = nb, .row_bytes = row_bytes, .keypoints = right,
-                              .parallel = job.o.parallel, .region = stereo_region, .context = &job};
+    kb_status status = stereo_read_options(options, &job.o, error);
+    if (status == KB_OK) status = kbi_features_read(&a, left, "left", needs, INT32_MAX / 4096, error);
+    if (status == KB_OK) status = kbi_features_read(&b, right, "right", needs, INT32_MAX / 64, error);
+    if (status == KB_OK) status = kbi_features_comparable(&a, &b, error);
+    if (status != KB_OK) return status;
+    if (a.n && !matches) return kbi_fail(error, KB_E_ARGUMENT, "matches: a pointer is NULL");
+    if (a.n == 0 || b.n == 0) return KB_OK;
+    job.left = a.keypoints;
+    job.right = b.keypoints;
+    kbi_candidate_search s = {.a = a.rows, .b = b.rows, .na = a.n, .nb = b.n, .row_bytes = a.row_bytes,
+                              .keypoints = b.keypoints, .parallel = job.o.parallel, .region = stereo_region,
+                              .context = &job};
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);
-    bool enough = kbi_candidates_search(&s, ws);
-    for (size_t q = 0; enough && q < na; q++)
-        if (s.nearest[q].index >= 0 && !stereo_accepts(&job.o, &s.nearest[q])) s.nearest[q].index = -1;
-    enough = enough && kbi_candidates_one_to_one(&s, ws);
-    if (enough) *count = stereo_collect(&s, &job, matches);
-    status = !enough ? KB_E_MEMORY : job.o.left ? stereo_refine(&job, ws, matches, count) : KB_OK;
-    kbi_workspace_rewind(ws, mark);
-    kbi_workspace_release(&local);
+    status = stereo_run(&s, &job, ws, matches, count);
     if (status != KB_OK) *count = 0;
-    return status;
+    return kbi_workspace_end(ws, mark, &local, status, "stereo", error);
 }

@@ -45,6 +45,8 @@ static float distance2(const kb_keypoint *p, const kb_keypoint *q)
 
 static bool apart(const kb_keypoint *p, const kb_keypoint *q, float px) { return distance2(p, q) >= px * px; }
 
+static const uint8_t *row_at(const kb_features *f, size_t i) { return (const uint8_t *)f->rows + i * f->row_bytes; }
+
 /* Whether a place of the view other than keypoint `at` has a row nearer than `limit` to `row`. */
 static bool has_rival(const image_view *v, const uint8_t *row, size_t at, uint32_t limit)
 {
@@ -52,8 +54,8 @@ static bool has_rival(const image_view *v, const uint8_t *row, size_t at, uint32
     uint32_t distances[BLOCK];
     for (size_t first = 0; first < v->f->n; first += BLOCK) {
         size_t n = v->f->n - first < BLOCK ? v->f->n - first : BLOCK;
-        v->kernels->hamming_listed(row, v->f->rows + first * v->f->row_bytes, v->listed, n, v->f->row_bytes,
-                                  v->f->row_bytes, distances);
+        v->kernels->hamming_listed(row, row_at(v->f, first), v->listed, n, v->f->row_bytes, v->f->row_bytes,
+                                   distances);
         for (size_t i = 0; i < n; i++)
             if (distances[i] < limit && apart(&v->f->keypoints[first + i], keypoint, keypoint->size)) return true;
     }
@@ -62,9 +64,9 @@ static bool has_rival(const image_view *v, const uint8_t *row, size_t at, uint32
 
 static bool is_distinct(const image_view *a, const image_view *b, const kb_match *m)
 {
-    const size_t row = a->f->row_bytes, ia = (size_t)m->a, ib = (size_t)m->b;
+    const size_t ia = (size_t)m->a, ib = (size_t)m->b;
     uint32_t limit = distinct_limit((double)m->distance);
-    return !has_rival(b, a->f->rows + ia * row, ib, limit) && !has_rival(a, b->f->rows + ib * row, ia, limit);
+    return !has_rival(b, row_at(a->f, ia), ib, limit) && !has_rival(a, row_at(b->f, ib), ia, limit);
 }
 
 /* Adds a match to the spots unless it is near one of them in either image. */

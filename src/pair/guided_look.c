@@ -90,8 +90,8 @@ static kb_status match_along(pair_job *job, const pair_look *found, pair_look *o
         guides[i].min_level = from[i].octave + levels[0];
         guides[i].max_level = from[i].octave + levels[1];
     }
-    return kb_match_guided(a->rows, guides, a->n, b->rows, to, b->n, (size_t)job->model->row_bytes, &o,
-                           job->workspace, out->matches, &out->count);
+    kb_features fa = kbi_pair_view(job, a, NULL), fb = kbi_pair_view(job, b, to);
+    return kb_match_guided(&fa, guides, &fb, &o, job->workspace, out->matches, &out->count, job->error);
 }
 
 kb_status kbi_pair_guided_look(pair_job *job, const pair_look *found, pair_look *out)

@@ -1,6 +1,22 @@
 #include "model/model.h"
 #include "pair/pair.h"
 
+kb_features kbi_pair_view(const pair_job *job, const pair_side *side, kb_keypoint *keypoints)
+{
+    const kb_model *model = job->model;
+    kb_features f;
+    KB_INIT(f);
+    f.detector = job->detect.detector;
+    f.n = side->n;
+    f.capacity = job->capacity;
+    f.keypoints = keypoints ? keypoints : side->keypoints;
+    f.floats = model->row_floats > 0;
+    f.row_bytes = f.floats ? (size_t)model->row_floats * sizeof(float) : (size_t)model->row_bytes;
+    f.rows = side->rows;
+    f.rows_size = side->rows ? side->n * f.row_bytes : 0;
+    return f;
+}
+
 static kb_status compute_angles(pair_job *job, pair_side *side)
 {
     kb_orient_options o;
@@ -10,7 +26,8 @@ static kb_status compute_angles(pair_job *job, pair_side *side)
     o.parallel = job->options.parallel;
     side->angles = kbi_workspace_array(job->workspace, side->n, sizeof *side->angles);
     if (!side->angles) return KB_E_MEMORY;
-    kb_status status = kb_orient(&side->gray, side->keypoints, side->n, &o, job->workspace, NULL);
+    kb_features f = kbi_pair_view(job, side, NULL);
+    kb_status status = kb_orient(&side->gray, &o, job->workspace, &f, NULL, job->error);
     for (size_t i = 0; i < side->n; i++) side->angles[i] = side->keypoints[i].angle;
     return status;
 }
@@ -45,45 +62,45 @@ kb_status kbi_pair_describe(pair_job *job, int which, const pair_look *look)
 
 kb_status kbi_pair_describe_side(const pair_job *job, const pair_side *side, size_t from)
 {
-    const kb_model *model = job->model;
-    const kb_keypoint *keypoints = side->keypoints + from;
-    size_t n = side->n - from;
     kb_describe_options o;
     KB_INIT(o);
     o.scale = job->describe_scale;
     o.parallel = job->options.parallel;
-    if (model->row_floats)
-        return kb_describe_float(model, &side->gray, keypoints, n, &o, job->workspace,
-                                 (float *)side->rows + from * (size_t)model->row_floats, NULL);
-    return kb_describe(model, &side->gray, keypoints, n, &o, job->workspace,
-                       (uint8_t *)side->rows + from * (size_t)model->row_bytes, NULL);
+    kb_features f = kbi_pair_view(job, side, NULL);
+    f.keypoints += from;
+    f.n -= from;
+    f.rows = (uint8_t *)f.rows + from * f.row_bytes;
+    f.rows_size -= from * f.row_bytes;
+    return kb_describe(job->model, &side->gray, &o, job->workspace, &f, job->error);
 }
 
 static kb_status match(const pair_job *job, pair_look *out)
 {
-    const pair_side *a = &job->sides[0], *b = &job->sides[1];
-    kb_status status;
-    if (job->model->row_floats)
-        status = kb_match_float(a->rows, a->n, b->rows, b->n, (size_t)job->model->row_floats, &job->match,
-                                job->workspace, out->matches, &out->count);
-    else
-        status = kb_match_hamming(a->rows, a->n, b->rows, b->n, (size_t)job->model->row_bytes, &job->match,
-                                  job->workspace, out->matches, &out->count);
-    return status;
+    kb_features a = kbi_pair_view(job, &job->sides[0], NULL), b = kbi_pair_view(job, &job->sides[1], NULL);
+    return kb_match_features(&a, &b, &job->match, job->workspace, out->matches, &out->count, job->error);
+}
+
+/* The keypoints of image b that a look matched. */
+static kb_features places_of(const pair_look *look)
+{
+    kb_features f;
+    KB_INIT(f);
+    f.keypoints = look->b;
+    f.n = look->nb;
+    return f;
 }
 
 kb_status kbi_pair_filter(const pair_job *job, pair_look *out)
 {
-    const pair_side *a = &job->sides[0];
     out->candidates = out->count;
     if (job->options.no_filter) return KB_OK;
-    return kb_filter(a->keypoints, a->n, out->b, out->nb, out->matches, out->count, job->options.filter,
-                     job->workspace, out->matches, &out->count);
+    kb_features a = kbi_pair_view(job, &job->sides[0], NULL), b = places_of(out);
+    return kb_filter(&a, &b, out->matches, out->count, job->options.filter, job->workspace, out->matches, &out->count,
+                     job->error);
 }
 
 kb_status kbi_pair_fit(const pair_job *job, pair_look *out)
 {
-    const pair_side *a = &job->sides[0];
     kb_fit_options o = job->fit;
     KB_INIT(out->fit);
     out->fit.result = KB_FIT_NOT_FOUND;
@@ -92,9 +109,10 @@ kb_status kbi_pair_fit(const pair_job *job, pair_look *out)
     o.quality = job->quality;
     o.candidates = out->candidates;
     o.looks = job->looks * (o.looks > 0 ? o.looks : 1);
-    kb_status status = kb_match_points(a->keypoints, a->n, out->b, out->nb, out->matches, out->count, job->points,
-                                       job->quality);
-    if (status == KB_OK) status = kb_fit(job->points, out->count, &o, job->workspace, out->inliers, &out->fit);
+    kb_features a = kbi_pair_view(job, &job->sides[0], NULL), b = places_of(out);
+    kb_status status = kb_match_points(&a, &b, out->matches, out->count, job->points, job->quality, job->error);
+    if (status == KB_OK)
+        status = kb_fit(job->points, out->count, &o, job->workspace, out->inliers, &out->fit, job->error);
     return status;
 }
 

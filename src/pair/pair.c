@@ -48,7 +48,6 @@ static kb_status read_options(const kb_model *model, const kb_pair_options *give
     if (job->detect.detector == 0) job->detect.detector = kb_detector_default();
     job->detect.second_angle = 0;
     job->detect.parallel = job->match.parallel = o->parallel;
-    job->match.stride_a = job->match.stride_b = 0;
     job->orient_scale = o->scale == 0 ? kb_detector_scale(job->detect.detector) : o->scale;
     job->describe_scale = o->scale == 0 ? kb_model_scale(model, kb_detector_name(job->detect.detector)) : o->scale;
     return job->detect.mask || (o->no_filter & ~1) ? KB_E_ARGUMENT : KB_OK;
@@ -67,8 +66,7 @@ static size_t drop_copies(kb_keypoint *k, size_t n)
     return kept;
 }
 
-static kb_status find_keypoints(pair_job *job, pair_side *side, const kb_image *image, const kb_image *mask,
-                                size_t capacity)
+static kb_status find_keypoints(pair_job *job, pair_side *side, const kb_image *image, const kb_image *mask)
 {
     kb_detect_options o = job->detect;
     size_t row = job->model->row_floats ? (size_t)job->model->row_floats * sizeof(float)
@@ -76,9 +74,10 @@ static kb_status find_keypoints(pair_job *job, pair_side *side, const kb_image *
     o.orientation = KB_ORIENTATION_NONE;
     o.mask = mask;
     kb_status status = kbi_gray8(image, job->workspace, &side->gray);
-    if (status == KB_OK) status = kb_detect(&side->gray, &o, job->workspace, side->keypoints, capacity, &side->n, NULL);
+    kb_features f = kbi_pair_view(job, side, NULL);
+    if (status == KB_OK) status = kb_detect(&side->gray, &o, job->workspace, &f, job->error);
     if (status != KB_OK) return status;
-    side->n = drop_copies(side->keypoints, side->n);
+    side->n = drop_copies(side->keypoints, f.n);
     side->rows = kbi_workspace_array(job->workspace, side->n, row);
     return side->rows ? KB_OK : KB_E_MEMORY;
 }
@@ -210,25 +209,24 @@ static kb_status check_pair(const kb_pair *pair)
 }
 
 kb_status kb_match_images(const kb_model *model, const kb_image *a, const kb_image *b, const kb_pair_options *options,
-                          kb_workspace *workspace, kb_pair *pair)
+                          kb_workspace *workspace, kb_pair *pair, kb_error *error)
 {
-    pair_job job = {0};
-    if (!model || !pair) return KB_E_ARGUMENT;
+    pair_job job = {.error = error};
+    kbi_error_clear(error);
+    if (!model || !pair) return kbi_fail(error, KB_E_ARGUMENT, "%s: a pointer is NULL", model ? "pair" : "model");
     kb_status status = check_pair(pair);
     if (status == KB_OK) status = kbi_image_check(a);
     if (status == KB_OK) status = kbi_image_check(b);
     if (status == KB_OK) status = read_options(model, options, &job);
-    if (status != KB_OK) return status;
+    if (status != KB_OK) return kbi_fail_status(error, status);
     kb_workspace local;
     job.workspace = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(job.workspace);
     job.capacity = pair->capacity;
     job.sides[0].keypoints = pair->a;
     job.sides[1].keypoints = pair->b;
-    status = find_keypoints(&job, &job.sides[0], a, job.options.mask_a, pair->capacity);
-    if (status == KB_OK) status = find_keypoints(&job, &job.sides[1], b, job.options.mask_b, pair->capacity);
+    status = find_keypoints(&job, &job.sides[0], a, job.options.mask_a);
+    if (status == KB_OK) status = find_keypoints(&job, &job.sides[1], b, job.options.mask_b);
     if (status == KB_OK) status = match_sides(&job, pair);
-    kbi_workspace_rewind(job.workspace, mark);
-    kbi_workspace_release(&local);
-    return status;
+    return kbi_workspace_end(job.workspace, mark, &local, status, "", error);
 }

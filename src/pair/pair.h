@@ -59,9 +59,13 @@ typedef struct pair_job {
     int32_t looks; /* how many were tried so far, */
     int32_t tried; /* and which */
     kb_workspace *workspace;
+    kb_error *error; /* the caller's */
 } pair_job;
 
 /* ---- look.c ---- */
+
+/* A side as the library takes it, to read and to fill; and others of its keypoints, or NULL. */
+kb_features kbi_pair_view(const pair_job *job, const pair_side *side, kb_keypoint *keypoints);
 
 /* Describes both sides with the angles of out->look, matches, filters and fits. */
 kb_status kbi_pair_look(pair_job *job, pair_look *out);

@@ -6,6 +6,7 @@
  * two corridors, lie on each other's lines. The homography counts when chance does not explain it (fit/verify.c) at the
  * number of matches before the filter, of places and of pairs of images that are tried; and when its inliers are
  * distinct (distinct.c). */
+#include "common/features.h"
 #include "pair/verify.h"
 
 #define PAIRS 1e6          /* of images that a caller tries, unless it says otherwise */
@@ -57,7 +58,7 @@ static kb_status try_geometry(const verify_job *job, kb_geometry geometry, verif
     out->inliers = kbi_workspace_get(job->ws, job->n);
     if (!out->inliers) return KB_E_MEMORY;
     memset(out->inliers, 0, job->n);
-    kb_status status = kb_fit(job->points, job->n, &o, job->ws, out->inliers, &out->fit);
+    kb_status status = kb_fit(job->points, job->n, &o, job->ws, out->inliers, &out->fit, NULL);
     out->good = status == KB_OK && out->fit.result == KB_FIT_FOUND && out->fit.places >= job->o->min_places &&
                 kbi_pair_distinct(job->a, job->b, job->kept, out->inliers, job->n, &out->distinct);
     return status;
@@ -113,7 +114,6 @@ static void mark_matches(const verify_job *job, const verify_try *best, const kb
 
 static kb_status fit_matches(verify_job *job, const kb_match *matches, size_t n, uint8_t *marks, kb_verification *out)
 {
-    const kb_features *a = job->a, *b = job->b;
     verify_try best = {.good = false};
     int32_t places = 0;
     kb_match *kept = kbi_workspace_array(job->ws, n, sizeof *kept);
@@ -121,9 +121,8 @@ static kb_status fit_matches(verify_job *job, const kb_match *matches, size_t n,
     job->points = kbi_workspace_array(job->ws, n, sizeof *job->points);
     job->quality = kbi_workspace_array(job->ws, n, sizeof *job->quality);
     if (!kept || !job->points || !job->quality) return KB_E_MEMORY;
-    kb_status status = kb_filter(a->keypoints, a->n, b->keypoints, b->n, matches, n, NULL, job->ws, kept, &job->n);
-    if (status == KB_OK)
-        status = kb_match_points(a->keypoints, a->n, b->keypoints, b->n, kept, job->n, job->points, job->quality);
+    kb_status status = kb_filter(job->a, job->b, matches, n, NULL, job->ws, kept, &job->n, NULL);
+    if (status == KB_OK) status = kb_match_points(job->a, job->b, kept, job->n, job->points, job->quality, NULL);
     if (status == KB_OK && job->n > 0) status = choose_geometry(job, &best, &places);
     if (status != KB_OK) return status;
     mark_matches(job, &best, matches, n, marks);
@@ -142,7 +141,7 @@ kb_status kbi_pair_verify(const kb_features *a, const kb_features *b, const kb_v
     memset(out, 0, sizeof *out);
     out->struct_size = sizeof *out;
     size_t mark = kbi_workspace_mark(ws);
-    kb_status status = kb_match_hamming(a->rows, a->n, b->rows, b->n, a->row_bytes, &o, ws, matches, n);
+    kb_status status = kb_match_features(a, b, &o, ws, matches, n, NULL);
     out->candidates = job.candidates = status == KB_OK ? *n : 0;
     if (status == KB_OK && *n > 0) status = fit_matches(&job, matches, *n, marks, out);
     kbi_workspace_rewind(ws, mark);
@@ -151,25 +150,16 @@ kb_status kbi_pair_verify(const kb_features *a, const kb_features *b, const kb_v
 
 /* ---- the public call ---- */
 
-static kb_status read_features(const kb_features *given, kb_features *f, kb_error *error)
-{
-    if (!given || KBI_STRUCT_READ(kb_features, f, given) != KB_OK) return kbi_fail_struct(error);
-    if (f->n > 0 && (!f->rows || !f->keypoints))
-        return kbi_fail(error, KB_E_ARGUMENT, "verification needs the rows and the keypoints of both images");
-    if (f->row_bytes < 1 || f->row_bytes > KB_MAX_BITS / 8)
-        return kbi_fail(error, KB_E_ARGUMENT, "rows of %zu bytes, not 1 to %d", f->row_bytes, KB_MAX_BITS / 8);
-    return f->n <= INT32_MAX / 64 ? KB_OK : kbi_fail(error, KB_E_ARGUMENT, "%zu keypoints are too many", f->n);
-}
-
 static kb_status read_both(const kb_features *a, const kb_features *b, kb_features f[2], kb_error *error)
 {
-    kb_status status = read_features(a, &f[0], error);
-    if (status == KB_OK) status = read_features(b, &f[1], error);
+    const uint32_t needs = KBI_PACKED_BITS | KBI_KEYPOINTS;
+    kb_status status = kbi_features_read(&f[0], a, "a", needs, INT32_MAX / 64, error);
+    if (status == KB_OK) status = kbi_features_read(&f[1], b, "b", needs, INT32_MAX / 64, error);
     if (status != KB_OK) return status;
-    bool other = f[0].model_id && f[1].model_id && f[0].model_id != f[1].model_id;
-    if (f[0].row_bytes == f[1].row_bytes && !other) return KB_OK;
-    return kbi_fail(error, KB_E_MODEL, "rows of %zu bytes by model %016llx, and of %zu bytes by %016llx", f[0].row_bytes,
-                    (unsigned long long)f[0].model_id, f[1].row_bytes, (unsigned long long)f[1].model_id);
+    if (f[0].row_bytes > KB_MAX_BITS / 8)
+        return kbi_fail_at(error, KB_E_ARGUMENT, "row_bytes", -1, "rows of %zu bytes, not 1 to %d", f[0].row_bytes,
+                           KB_MAX_BITS / 8);
+    return kbi_features_comparable(&f[0], &f[1], error);
 }
 
 kb_status kb_pair_verify(const kb_features *a, const kb_features *b, const kb_verify_options *options,
@@ -179,6 +169,7 @@ kb_status kb_pair_verify(const kb_features *a, const kb_features *b, const kb_ve
     kb_features f[2];
     kb_verify_options o;
     kb_verification full;
+    kbi_error_clear(error);
     if (!out || KBI_STRUCT_CHECK(kb_verification, out) != KB_OK) return kbi_fail_struct(error);
     if (KBI_STRUCT_READ(kb_verify_options, &o, options) != KB_OK) return kbi_fail_struct(error);
     kb_status status = read_both(a, b, f, error);

@@ -5,13 +5,6 @@
 #include "common/common.h"
 #include "keybits/index.h"
 
-/* The structs of index.h that this module reads, as in common/structs.h. */
-#define KBI_VERIFY_STRUCT_TABLE(ROW)  \
-    ROW(kb_features, model_id)        \
-    ROW(kb_verify_options, min_places) \
-    ROW(kb_verification, translation)
-enum { KBI_VERIFY_STRUCT_TABLE(KBI_FIRST_SIZE_ROW) KBI_VERIFY_FIRST_SIZE_END };
-
 /* What verification says of a match. */
 enum { KBI_MATCH_DROPPED, KBI_MATCH_KEPT, KBI_MATCH_INLIER };
 

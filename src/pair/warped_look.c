@@ -140,8 +140,9 @@ static kb_status find_keypoints(pair_job *job, const double h[9], const kb_image
     kb_detect_options o = job->detect;
     size_t n = 0;
     o.orientation = KB_ORIENTATION_NONE;
-    kb_status status = kb_detect(warped, &o, job->workspace, side->keypoints, job->capacity, &side->n, NULL);
-    for (size_t i = 0; i < side->n && status == KB_OK; i++) {
+    kb_features f = kbi_pair_view(job, side, NULL);
+    kb_status status = kb_detect(warped, &o, job->workspace, &f, job->error);
+    for (size_t i = 0; i < f.n && status == KB_OK; i++) {
         if (!send_keypoint(job, h, &side->keypoints[i], &sent[n])) continue;
         side->keypoints[n] = side->keypoints[i];
         side->keypoints[n++].angle = -1;
@@ -168,8 +169,8 @@ static kb_status match_near(pair_job *job, const pair_side *warped, double radiu
         guides[i] = (kb_guide){.x = k->x, .y = k->y, .radius = (float)radius, .angle = -1,
                                .min_level = k->octave - SEARCH_LEVELS, .max_level = k->octave + SEARCH_LEVELS};
     }
-    kb_status status = kb_match_guided(a->rows, guides, a->n, warped->rows, warped->keypoints, warped->n,
-                                       (size_t)job->model->row_bytes, &o, job->workspace, out->matches, &out->count);
+    kb_features fa = kbi_pair_view(job, a, NULL), fb = kbi_pair_view(job, warped, NULL);
+    kb_status status = kb_match_guided(&fa, guides, &fb, &o, job->workspace, out->matches, &out->count, job->error);
     out->candidates = out->count;
     return status;
 }

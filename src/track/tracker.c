@@ -166,9 +166,12 @@ static size_t cell_of(const kb_image *image, int32_t side, float x, float y)
 /* The strongest keypoint of every cell without a point becomes one. */
 static kb_status tracks_refill(kb_tracker *t, const kb_image *image, const kb_image *mask, kb_workspace *ws)
 {
-    size_t found = 0;
+    kb_features f;
+    KB_INIT(f);
+    f.keypoints = t->found;
+    f.capacity = t->found_room;
     t->detect.mask = mask;
-    kb_status status = kb_detect(image, &t->detect, ws, t->found, t->found_room, &found, NULL);
+    kb_status status = kb_detect(image, &t->detect, ws, &f, NULL);
     t->detect.mask = NULL;
     if (status != KB_OK) return status;
     int32_t side = cell_side(t, image);
@@ -178,7 +181,7 @@ static kb_status tracks_refill(kb_tracker *t, const kb_image *image, const kb_im
     if (!taken) return KB_E_MEMORY;
     memset(taken, 0, cells);
     for (size_t i = 0; i < t->count; i++) taken[cell_of(image, side, t->tracks[i].x, t->tracks[i].y)] = 1;
-    for (size_t i = 0; i < found && t->count < (size_t)t->o.max_points; i++) {
+    for (size_t i = 0; i < f.n && t->count < (size_t)t->o.max_points; i++) {
         const kb_keypoint *k = &t->found[i];
         uint8_t *cell = &taken[cell_of(image, side, k->x, k->y)];
         if (*cell) continue;

@@ -69,10 +69,26 @@ static kb_image image_of(int view)
     return (kb_image){pixels[view], WIDTH, HEIGHT, WIDTH, KB_FORMAT_GRAY8, 0};
 }
 
+static kb_features view_of(int view)
+{
+    kb_features f;
+    KB_INIT(f);
+    f.keypoints = keypoints[view];
+    f.capacity = MOST;
+    f.n = n[view];
+    f.rows = rows[view];
+    f.rows_size = sizeof rows[view];
+    f.row_bytes = 32;
+    f.detector = kb_detector_default();
+    return f;
+}
+
 static void detect(int view)
 {
     kb_image image = image_of(view);
-    require(kb_detect(&image, NULL, NULL, keypoints[view], MOST, &n[view], NULL) == KB_OK, "kb_detect");
+    kb_features f = view_of(view);
+    require(kb_detect(&image, NULL, NULL, &f, NULL) == KB_OK, "kb_detect");
+    n[view] = f.n;
 }
 
 static void describe(int view)
@@ -83,22 +99,25 @@ static void describe(int view)
     recording = 0;
     require(kb_model_builtin("bad256", &model) == KB_OK, "kb_model_builtin");
     recording = before;
-    require(kb_describe(model, &image, keypoints[view], n[view], NULL, NULL, rows[view], NULL) == KB_OK, "kb_describe");
+    kb_features f = view_of(view);
+    require(kb_describe(model, &image, NULL, NULL, &f, NULL) == KB_OK, "kb_describe");
     recording = 0;
     kb_model_free(model);
 }
 
 static void match(void)
 {
-    require(kb_match_hamming(rows[0], n[0], rows[1], n[1], 32, NULL, NULL, matches, &matched) == KB_OK, "matching");
+    kb_features a = view_of(0), b = view_of(1);
+    require(kb_match_features(&a, &b, NULL, NULL, matches, &matched, NULL) == KB_OK, "matching");
 }
 
 static void fit(void)
 {
     kb_fit_report report;
     KB_INIT(report);
-    require(kb_match_points(keypoints[0], n[0], keypoints[1], n[1], matches, matched, pairs, NULL) == KB_OK &&
-                kb_fit(pairs, matched, NULL, NULL, NULL, &report) == KB_OK && report.result == KB_FIT_FOUND, "kb_fit");
+    kb_features a = view_of(0), b = view_of(1);
+    require(kb_match_points(&a, &b, matches, matched, pairs, NULL, NULL) == KB_OK &&
+                kb_fit(pairs, matched, NULL, NULL, NULL, &report, NULL) == KB_OK && report.result == KB_FIT_FOUND, "kb_fit");
 }
 
 static void retrieve(void)

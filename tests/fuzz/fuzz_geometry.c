@@ -6,6 +6,7 @@
 #include "fuzz.h"
 #include "keybits/keybits.h"
 #include "source.h"
+#include "../arrays.h"
 
 enum { MOST = 24 };
 
@@ -72,12 +73,12 @@ static void filter_any(source *s, const features *a, const features *b, const kb
     o.max_angle = take_option(s, 90);
     o.max_scale = take_option(s, 4);
     o.min_support = take_byte(s) % 4;
-    kb_status status = kb_filter(a->keypoints, a->n, b->keypoints, b->n, matches, count, &o, NULL, out, &kept);
+    kb_status status = filter_matches(a->keypoints, a->n, b->keypoints, b->n, matches, count, &o, NULL, out, &kept);
     fuzz_expect(status == KB_OK || status == KB_E_ARGUMENT);
     fuzz_expect(status != KB_OK || kept <= count);
     kb_match wild;
     take(s, &wild, sizeof wild);
-    status = kb_filter(a->keypoints, a->n, b->keypoints, b->n, &wild, 1, NULL, NULL, out, &kept);
+    status = filter_matches(a->keypoints, a->n, b->keypoints, b->n, &wild, 1, NULL, NULL, out, &kept);
     bool inside = wild.a >= 0 && wild.a < (int32_t)a->n && wild.b >= 0 && wild.b < (int32_t)b->n;
     fuzz_expect(status == (inside ? KB_OK : KB_E_ARGUMENT));
 }
@@ -91,13 +92,13 @@ static void match_any(source *s, const features *a, const features *b)
     m.one_way = take_byte(s) & 1;
     m.max_ratio = take_option(s, 1);
     m.max_distance = take_option(s, 300);
-    kb_status status = kb_match_hamming(a->rows, a->n, b->rows, b->n, a->row_bytes, &m, NULL, matches, &count);
+    kb_status status = match_rows(a->rows, a->n, b->rows, b->n, a->row_bytes, &m, NULL, matches, &count);
     expect_matches(status, matches, count, a, b);
     if (status == KB_OK) filter_any(s, a, b, matches, count);
 
     float values[2 * MOST * 4];
     take(s, values, sizeof values);
-    status = kb_match_float(values, a->n, values + MOST * 4, b->n, 4, &m, NULL, matches, &count);
+    status = match_floats(values, a->n, values + MOST * 4, b->n, 4, &m, NULL, matches, &count);
     expect_matches(status, matches, count, a, b);
 }
 
@@ -106,7 +107,7 @@ static void match_neighbours(source *s, const features *a, const features *b)
 {
     kb_neighbour neighbours[MOST * 5];
     int32_t k = 1 + take_byte(s) % 5;
-    fuzz_expect(kb_match_knn(a->rows, a->n, b->rows, b->n, a->row_bytes, k, NULL, NULL, neighbours) == KB_OK);
+    fuzz_expect(match_knn(a->rows, a->n, b->rows, b->n, a->row_bytes, k, NULL, NULL, neighbours) == KB_OK);
     for (size_t i = 0; i < a->n * (size_t)k; i++) {
         const kb_neighbour *n = &neighbours[i];
         fuzz_expect(n->index >= -1 && n->index < (int32_t)b->n);
@@ -117,11 +118,11 @@ static void match_neighbours(source *s, const features *a, const features *b)
     float quality;
     take(s, &wild, sizeof wild);
     bool inside = wild.a >= 0 && wild.a < (int32_t)a->n && wild.b >= 0 && wild.b < (int32_t)b->n;
-    kb_status status = kb_match_points(a->keypoints, a->n, b->keypoints, b->n, &wild, 1, &pair, &quality);
+    kb_status status = match_points(a->keypoints, a->n, b->keypoints, b->n, &wild, 1, &pair, &quality);
     fuzz_expect(status == (inside ? KB_OK : KB_E_ARGUMENT));
 }
 
-static void match_guided(source *s, const features *a, const features *b)
+static void guided_any(source *s, const features *a, const features *b)
 {
     kb_match matches[MOST];
     kb_guide guides[MOST];
@@ -139,12 +140,12 @@ static void match_guided(source *s, const features *a, const features *b)
             guides[i] = (kb_guide){take_byte(s), take_byte(s), take_byte(s), take_byte(s), 0, take_byte(s) % 9,
                                    (float)(take_byte(s) % 4) - 1, (float)(take_byte(s) % 4) - 1};
     }
-    kb_status status = kb_match_guided(a->rows, guides, a->n, b->rows, b->keypoints, b->n, a->row_bytes, &o, NULL,
+    kb_status status = match_guided(a->rows, guides, a->n, b->rows, b->keypoints, b->n, a->row_bytes, &o, NULL,
                                        matches, &count);
     expect_matches(status, matches, count, a, b);
 }
 
-static void match_stereo(source *s, const features *a, const features *b)
+static void any_stereo(source *s, const features *a, const features *b)
 {
     enum { SIDE = 48 };
     uint8_t *pixels = malloc(2 * SIDE * SIDE);
@@ -162,7 +163,7 @@ static void match_stereo(source *s, const features *a, const features *b)
     o.max_distance = take_option(s, 300);
     o.max_ratio = take_option(s, 1);
     if (take_byte(s) & 1) o.left = &left, o.right = &right;
-    kb_status status = kb_match_stereo(a->rows, a->keypoints, a->n, b->rows, b->keypoints, b->n, a->row_bytes, &o, NULL,
+    kb_status status = match_stereo(a->rows, a->keypoints, a->n, b->rows, b->keypoints, b->n, a->row_bytes, &o, NULL,
                                        matches, &count);
     fuzz_expect(status == KB_OK || status == KB_E_ARGUMENT);
     for (size_t i = 0; status == KB_OK && i < count; i++)
@@ -232,11 +233,11 @@ static void fit_any(source *s)
     size_t n = take_byte(s) % (MOST + 1);
     take_doubles(s, &pairs[0].x1, 4 * n);
     KB_INIT(report);
-    kb_status status = kb_fit(pairs, n, &f, NULL, inliers, &report);
+    kb_status status = kb_fit(pairs, n, &f, NULL, inliers, &report, NULL);
     expect_report(status, &report, inliers, n);
     take_doubles(s, &points[0].X, 5 * n);
     KB_INIT(report);
-    status = kb_fit_pose(points, n, &f, NULL, inliers, &report);
+    status = kb_fit_pose(points, n, &f, NULL, inliers, &report, NULL);
     expect_report(status, &report, inliers, n);
 }
 
@@ -271,8 +272,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     take_features(&s, row_bytes, &a);
     take_features(&s, row_bytes, &b);
     match_any(&s, &a, &b);
-    match_guided(&s, &a, &b);
-    match_stereo(&s, &a, &b);
+    guided_any(&s, &a, &b);
+    any_stereo(&s, &a, &b);
     match_neighbours(&s, &a, &b);
     free(a.rows);
     free(b.rows);

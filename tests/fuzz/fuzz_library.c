@@ -8,6 +8,7 @@
 #include "fuzz.h"
 #include "keybits/keybits.h"
 #include "source.h"
+#include "../arrays.h"
 
 enum { MOST = 24 };
 
@@ -108,8 +109,8 @@ static void describe_octaves(const kb_model *model, const kb_image *image, const
                              const kb_describe_options *d, const uint8_t *expected, size_t row_bytes)
 {
     uint8_t octaves[MOST * KB_OCTAVES * KB_OCTAVE_SIDE * KB_OCTAVE_SIDE], rows[MOST * KB_SIFT_VALUES], flags[MOST];
-    fuzz_expect(kb_sample_octaves(image, keypoints, count, d, NULL, octaves, flags) == KB_OK);
-    fuzz_expect(kb_describe_patches(model, octaves, count, KB_OCTAVE_SIDE, NULL, NULL, rows) == KB_OK);
+    fuzz_expect(sample_octaves(image, keypoints, count, d, NULL, octaves, flags) == KB_OK);
+    fuzz_expect(describe_patches(model, octaves, count, KB_OCTAVE_SIDE, NULL, NULL, rows) == KB_OK);
     for (size_t i = 0; i < count; i++) {
         if (flags[i] & (KB_KP_OUTSIDE | KB_KP_INVALID)) continue;
         fuzz_expect(memcmp(rows + i * row_bytes, expected + i * row_bytes, row_bytes) == 0);
@@ -127,8 +128,8 @@ static void describe_any(source *s, const kb_image *image, const kb_keypoint *ke
     KB_INIT(info);
     d.scale = take_byte(s) & 1 ? 1 : (float)(1 + take_byte(s) % 100);
     fuzz_expect(kb_model_get_info(model, &info) == KB_OK);
-    fuzz_expect(kb_describe(model, image, keypoints, count, &d, NULL, rows, flags) == KB_OK);
-    kb_status status = kb_describe_float(model, image, keypoints, count, &d, NULL, floats, flags);
+    fuzz_expect(describe_keypoints(model, image, keypoints, count, &d, NULL, rows, flags) == KB_OK);
+    kb_status status = describe_keypoints_float(model, image, keypoints, count, &d, NULL, floats, flags);
     fuzz_expect(status == (info.row_floats ? KB_OK : KB_E_KIND));
     for (size_t i = 0; status == KB_OK && i < count * KB_SIFT_VALUES; i++) fuzz_expect(isfinite(floats[i]));
     if (info.spec->sampler == KB_SAMPLER_OCTAVES && info.spec->support == 1)
@@ -191,7 +192,7 @@ static void detect_any(source *s, const kb_image *image)
     take(s, (uint8_t *)&o + sizeof o.struct_size, sizeof o - sizeof o.struct_size);
     o.mask = NULL;
     o.parallel = NULL;
-    kb_status status = kb_detect(image, &o, NULL, keypoints, MOST, &count, NULL);
+    kb_status status = detect_keypoints(image, &o, NULL, keypoints, MOST, &count, NULL);
     fuzz_expect(status == KB_E_ARGUMENT || status == KB_E_UNKNOWN || (status == KB_OK && count <= MOST));
 }
 
@@ -205,19 +206,19 @@ static void orient_and_select(source *s, const kb_image *image, kb_keypoint *key
     KB_INIT(d);
     o.orientation = (kb_orientation)(take_byte(s) % 4);
     o.scale = d.scale = (float)(take_byte(s) % 101);
-    fuzz_expect(kb_sample_patches(image, keypoints, count, &d, NULL, patches, flags) == KB_OK);
-    fuzz_expect(kb_sample_octaves(image, keypoints, count, &d, NULL, octaves, octave_flags) == KB_OK);
+    fuzz_expect(sample_patches(image, keypoints, count, &d, NULL, patches, flags) == KB_OK);
+    fuzz_expect(sample_octaves(image, keypoints, count, &d, NULL, octaves, octave_flags) == KB_OK);
     for (size_t i = 0; i < count; i++) {
         const uint8_t none = KB_KP_OUTSIDE | KB_KP_INVALID;
         fuzz_expect((flags[i] & none) == (octave_flags[i] & none));
         for (size_t k = 0; flags[i] & none && k < 1024; k++) fuzz_expect(octaves[1024 * i + k] == 0);
     }
-    fuzz_expect(kb_orient(image, keypoints, count, &o, NULL, confidence) == KB_OK);
+    fuzz_expect(orient_keypoints(image, keypoints, count, &o, NULL, confidence) == KB_OK);
     for (size_t i = 0; i < count; i++) {
         fuzz_expect(confidence[i] >= 0 && confidence[i] <= 1);
         fuzz_expect(keypoints[i].angle == -1 || (keypoints[i].angle >= 0 && keypoints[i].angle <= 360));
     }
-    fuzz_expect(kb_select(keypoints, count, image->width, image->height, (kb_selection)(take_byte(s) % 5), count / 2,
+    fuzz_expect(select_keypoints(keypoints, count, image->width, image->height, (kb_selection)(take_byte(s) % 5), count / 2,
                           NULL, &count) == KB_OK);
 }
 
@@ -232,7 +233,7 @@ static void refine_any(source *s, const kb_image *image, const kb_keypoint *keyp
     o.scale = (float)(take_byte(s) % 101);
     o.max_shift = (float)take_byte(s) / 255;
     for (size_t i = 0; i < count; i++) matches[i] = (kb_match){(int32_t)i, (int32_t)(count - 1 - i), 0, 0};
-    fuzz_expect(kb_match_refine(image, image, keypoints, count, keypoints, count, matches, count, &o, NULL, pairs,
+    fuzz_expect(match_refine(image, image, keypoints, count, keypoints, count, matches, count, &o, NULL, pairs,
                                 correlations) == KB_OK);
     for (size_t i = 0; i < count; i++) {
         fuzz_expect(correlations[i] >= 0 && correlations[i] <= 1.001f);
@@ -240,7 +241,7 @@ static void refine_any(source *s, const kb_image *image, const kb_keypoint *keyp
     }
 }
 
-static void describe_patches(source *s)
+static void describe_any_patches(source *s)
 {
     int32_t side = KB_PATCH_SIDE + take_byte(s) % 40;
     size_t n = 1 + take_byte(s) % 3, bytes = n * (size_t)side * (size_t)side; /* octaves need no more */
@@ -248,19 +249,19 @@ static void describe_patches(source *s)
     float floats[3 * KB_SIFT_VALUES];
     for (size_t i = 0; i < bytes; i++) patches[i] = s->size ? s->data[i * 31 % s->size] : 0;
     kb_model *model = make_model(s);
-    fuzz_expect(kb_describe_patches(model, patches, n, side, NULL, NULL, rows) == KB_OK);
-    kb_status status = kb_describe_patches_float(model, patches, n, side, NULL, NULL, floats);
+    fuzz_expect(describe_patches(model, patches, n, side, NULL, NULL, rows) == KB_OK);
+    kb_status status = describe_patches_float(model, patches, n, side, NULL, NULL, floats);
     fuzz_expect(status == KB_OK || status == KB_E_KIND);
     kb_model_info info;
     KB_INIT(info);
     fuzz_expect(kb_model_get_info(model, &info) == KB_OK);
-    status = kb_describe_patches(model, patches, n, KB_OCTAVE_SIDE, NULL, NULL, rows);
+    status = describe_patches(model, patches, n, KB_OCTAVE_SIDE, NULL, NULL, rows);
     fuzz_expect(status == (info.spec->sampler == KB_SAMPLER_OCTAVES ? KB_OK : KB_E_ARGUMENT));
     kb_model_free(model);
     free(patches);
 }
 
-static void detect_and_describe(source *s, const kb_image *image)
+static void both_of_any(source *s, const kb_image *image)
 {
     kb_keypoint keypoints[MOST];
     size_t count = 0;
@@ -268,7 +269,7 @@ static void detect_and_describe(source *s, const kb_image *image)
     for (int32_t i = 0; i < image->width * image->height; i++) mask_pixels[i] = (uint8_t)(i / 16 % 3);
     const kb_image mask = {mask_pixels, image->width, image->height, image->width, KB_FORMAT_GRAY8, 0};
     kb_detect_options o = take_detect_options(s, &mask);
-    fuzz_expect(kb_detect(image, &o, NULL, keypoints, MOST, &count, NULL) == KB_OK && count <= MOST);
+    fuzz_expect(detect_keypoints(image, &o, NULL, keypoints, MOST, &count, NULL) == KB_OK && count <= MOST);
     free(mask_pixels);
     for (size_t i = 0; i < count; i++) {
         fuzz_expect(keypoints[i].x >= 0 && keypoints[i].x < (float)image->width && keypoints[i].y >= 0 &&
@@ -281,7 +282,7 @@ static void detect_and_describe(source *s, const kb_image *image)
     for (int i = 0; i < 3; i++) describe_any(s, image, keypoints, count);
     refine_any(s, image, keypoints, count);
     orient_and_select(s, image, keypoints, count);
-    describe_patches(s);
+    describe_any_patches(s);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -289,7 +290,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     source s = {data, size, 0};
     kb_image image;
     uint8_t *pixels = make_image(&s, &image);
-    detect_and_describe(&s, &image);
+    both_of_any(&s, &image);
     free(pixels);
     return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "fuzz.h"
 #include "keybits/keybits.h"
+#include "../arrays.h"
 
 enum { SEEDS = 7 };
 
@@ -34,9 +35,9 @@ static void use(const kb_model *model)
     KB_INIT(info);
     fuzz_expect(kb_model_get_info(model, &info) == KB_OK && info.row_bytes <= KB_MAX_BITS / 8);
     if (info.row_bytes > 0)
-        fuzz_expect(kb_describe(model, &image, keypoints, KEYPOINTS, NULL, NULL, rows, NULL) == KB_OK);
+        fuzz_expect(describe_keypoints(model, &image, keypoints, KEYPOINTS, NULL, NULL, rows, NULL) == KB_OK);
     if (info.row_floats > 0 && info.row_floats <= KB_SIFT_VALUES)
-        fuzz_expect(kb_describe_float(model, &image, keypoints, KEYPOINTS, NULL, NULL, floats, NULL) == KB_OK);
+        fuzz_expect(describe_keypoints_float(model, &image, keypoints, KEYPOINTS, NULL, NULL, floats, NULL) == KB_OK);
 }
 
 static void load(const uint8_t *data, size_t size)

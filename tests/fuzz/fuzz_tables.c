@@ -9,6 +9,7 @@
 #include "io/rows.h"
 #include "model_text.h"
 #include "y4m.h"
+#include "../arrays.h"
 
 enum { KEYPOINTS, ARRAY, JSON, TABLE, VIDEO, READERS };
 
@@ -29,7 +30,7 @@ static void read_keypoints(const char *path, io_error *error)
     uint8_t *rows = malloc(keypoints.count * KB_SIFT_VALUES + 1);
     kb_model *model = NULL;
     fuzz_expect(kb_model_builtin("sift", &model) == KB_OK);
-    fuzz_expect(kb_describe(model, &image, keypoints.items, keypoints.count, NULL, NULL, rows, NULL) == KB_OK);
+    fuzz_expect(describe_keypoints(model, &image, keypoints.items, keypoints.count, NULL, NULL, rows, NULL) == KB_OK);
     kb_model_free(model);
     free(rows);
     io_keypoints_free(&keypoints);

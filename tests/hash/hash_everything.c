@@ -13,6 +13,7 @@
 
 #include "common/common.h"
 #include "keybits/index.h"
+#include "../arrays.h"
 
 typedef struct hash {
     uint64_t value;
@@ -156,10 +157,10 @@ static void add_keypoints(hash *h, const kb_keypoint *keypoints, size_t n)
 static void add_octaves(hash *h, scene *s, const kb_model *model, const kb_describe_options *options, size_t bytes)
 {
     static uint8_t octaves[KEYPOINTS * KB_OCTAVES * (KB_OCTAVE_SIDE * KB_OCTAVE_SIDE)];
-    must(kb_sample_octaves(&s->image, s->keypoints, KEYPOINTS, options, NULL, octaves, s->flags), "octaves");
+    must(sample_octaves(&s->image, s->keypoints, KEYPOINTS, options, NULL, octaves, s->flags), "octaves");
     add_bytes(h, octaves, sizeof octaves);
     add_bytes(h, s->flags, KEYPOINTS);
-    must(kb_describe_patches(model, octaves, KEYPOINTS, KB_OCTAVE_SIDE, options, NULL, s->rows), "describe octaves");
+    must(describe_patches(model, octaves, KEYPOINTS, KB_OCTAVE_SIDE, options, NULL, s->rows), "describe octaves");
     add_bytes(h, s->rows, KEYPOINTS * bytes);
 }
 
@@ -182,15 +183,15 @@ static void add_model(hash *h, scene *s, const kb_model *model)
     size_t bytes = (size_t)info.row_bytes;
     const kb_image *images[] = {&s->image, &s->deep_image};
     for (int i = 0; i < 2; i++) {
-        must(kb_describe(model, images[i], s->keypoints, KEYPOINTS, &options, NULL, s->rows, s->flags), "describe");
+        must(describe_keypoints(model, images[i], s->keypoints, KEYPOINTS, &options, NULL, s->rows, s->flags), "describe");
         add_bytes(h, s->rows, KEYPOINTS * bytes);
         add_bytes(h, s->flags, KEYPOINTS);
     }
-    must(kb_describe_patches(model, s->gray, 10, 65, &options, NULL, s->rows), "describe patches");
+    must(describe_patches(model, s->gray, 10, 65, &options, NULL, s->rows), "describe patches");
     add_bytes(h, s->rows, 10 * bytes);
     if (info.spec->sampler == KB_SAMPLER_OCTAVES) add_octaves(h, s, model, &options, bytes);
     if (info.row_floats == 0) return;
-    must(kb_describe_float(model, &s->image, s->keypoints, KEYPOINTS, &options, NULL, s->floats, NULL),
+    must(describe_keypoints_float(model, &s->image, s->keypoints, KEYPOINTS, &options, NULL, s->floats, NULL),
          "describe float");
     add_floats(h, s->floats, KBI_COUNT(s->floats));
 }
@@ -301,13 +302,13 @@ static void section_detect(hash *h, scene *s)
             options.selection = selections[i];
             options.parallel = kb_pool_parallel(s->pool);
             size_t count;
-            must(kb_detect(&s->image, &options, NULL, found, KEYPOINTS, &count, NULL), "detect");
+            must(detect_keypoints(&s->image, &options, NULL, found, KEYPOINTS, &count, NULL), "detect");
             add_u64(h, count);
             add_keypoints(h, found, count);
         }
     }
     memcpy(found, s->keypoints, sizeof found);
-    must(kb_orient(&s->image, found, KEYPOINTS, NULL, NULL, NULL), "orient");
+    must(orient_keypoints(&s->image, found, KEYPOINTS, NULL, NULL, NULL), "orient");
     add_keypoints(h, found, KEYPOINTS);
 }
 
@@ -321,7 +322,7 @@ static void add_rule(hash *h, scene *s, const kb_detect_options *rule)
         size_t count;
         options.struct_size = sizeof options;
         options.parallel = kb_pool_parallel(s->pool);
-        must(kb_detect(images[i], &options, NULL, found, KEYPOINTS, &count, NULL), "detect by a rule");
+        must(detect_keypoints(images[i], &options, NULL, found, KEYPOINTS, &count, NULL), "detect by a rule");
         add_u64(h, count);
         add_keypoints(h, found, count);
     }
@@ -361,7 +362,7 @@ static void section_rules(hash *h, scene *s)
         options.scale = 1.5f;
         options.parallel = kb_pool_parallel(s->pool);
         memcpy(found, s->keypoints, sizeof found);
-        must(kb_orient(&s->deep_image, found, KEYPOINTS, &options, NULL, confidence), "orient by a rule");
+        must(orient_keypoints(&s->deep_image, found, KEYPOINTS, &options, NULL, confidence), "orient by a rule");
         add_keypoints(h, found, KEYPOINTS);
         add_floats(h, confidence, KEYPOINTS);
     }
@@ -394,11 +395,11 @@ static void section_match(hash *h, scene *s)
         options.parallel = kb_pool_parallel(s->pool);
         size_t count;
         for (size_t bytes = 1; bytes <= KB_SIFT_VALUES; bytes = 2 * bytes + 1) {
-            must(kb_match_hamming(s->rows, HALF, s->rows + HALF * bytes, HALF, bytes, &options, NULL, matches, &count),
+            must(match_rows(s->rows, HALF, s->rows + HALF * bytes, HALF, bytes, &options, NULL, matches, &count),
                  "match");
             add_matches(h, matches, count);
         }
-        must(kb_match_float(s->floats, HALF, s->floats + HALF * KB_SIFT_VALUES, HALF, KB_SIFT_VALUES, &options, NULL,
+        must(match_floats(s->floats, HALF, s->floats + HALF * KB_SIFT_VALUES, HALF, KB_SIFT_VALUES, &options, NULL,
                             matches, &count), "match floats");
         add_matches(h, matches, count);
     }
@@ -428,7 +429,7 @@ static void section_fit(hash *h, scene *s)
             options.geometry = (kb_geometry)g;
             options.plain_ransac = plain;
             options.max_iterations = 500;
-            must(kb_fit(pairs, KEYPOINTS, &options, NULL, s->flags, &report), "fit");
+            must(kb_fit(pairs, KEYPOINTS, &options, NULL, s->flags, &report, NULL), "fit");
             for (int i = 0; i < 9; i++) add_double(h, report.model[i]);
             add_double(h, report.rms);
             add_u64(h, (uint64_t)report.inliers);
@@ -451,14 +452,14 @@ static void section_neighbours(hash *h, scene *s)
     options.parallel = kb_pool_parallel(s->pool);
     for (size_t i = 0; i < KEYPOINTS * BYTES; i++) s->rows[i] = (uint8_t)(0x80 | kbi_random_next(&seed) >> 60);
     for (int32_t k = 1; k <= K; k += 2) {
-        must(kb_match_knn(s->rows, HALF, s->rows + HALF * BYTES, HALF, BYTES, k, &options, NULL, neighbours), "knn");
+        must(match_knn(s->rows, HALF, s->rows + HALF * BYTES, HALF, BYTES, k, &options, NULL, neighbours), "knn");
         for (size_t i = 0; i < HALF * (size_t)k; i++) {
             add_u64(h, (uint32_t)neighbours[i].index);
             add_floats(h, &neighbours[i].distance, 1);
         }
     }
     for (int32_t i = 0; i < HALF; i++) matches[i] = (kb_match){i, neighbours[i * K].index, neighbours[i * K].distance, 0};
-    must(kb_match_points(s->keypoints, HALF, s->keypoints, HALF, matches, HALF, pairs, NULL), "points");
+    must(match_points(s->keypoints, HALF, s->keypoints, HALF, matches, HALF, pairs, NULL), "points");
     for (size_t i = 0; i < HALF; i++) add_double(h, pairs[i].x1), add_double(h, pairs[i].y2);
 }
 
@@ -474,7 +475,7 @@ static void add_index(hash *h, const kb_vocabulary *vocabulary, kb_features feat
     kb_index *index;
     kb_index_result results[30];
     must(kb_index_create(vocabulary, NULL, &index, NULL), "index");
-    const uint8_t *rows = features.rows;
+    uint8_t *rows = features.rows;
     features.n = 100;
     for (size_t i = 0; i < 30; i++) {
         features.rows = rows + i * 100 * features.row_bytes;
@@ -578,8 +579,8 @@ static void add_places(hash *h, const kb_vocabulary *vocabulary, const uint8_t *
     must(kb_loop_detector_create(vocabulary, &close, &detector, NULL), "loops");
     for (size_t i = 0; i < 2 * PLACES; i++) {
         kb_loop loop;
-        kb_features f = {.struct_size = sizeof f, .rows = rows + i % PLACES * PLACE_ROWS * PLACE_BYTES, .n = PLACE_ROWS,
-                         .row_bytes = PLACE_BYTES, .keypoints = keypoints[i / PLACES]};
+        kb_features f = arrays_features(keypoints[i / PLACES], rows + i % PLACES * PLACE_ROWS * PLACE_BYTES, PLACE_ROWS,
+                                        PLACE_BYTES);
         must(kb_loop_detector_add(detector, &f, NULL, &loop, NULL), "loop");
         add_loop(h, &loop);
         if (i < PLACES) must(kb_index_add(index, &f, i / 2, "", NULL, NULL), "add a place");
@@ -642,8 +643,8 @@ static void section_geometries(hash *h, scene *s)
         options.max_iterations = 500;
         options.candidates = 2 * KEYPOINTS;
         if (g > KB_GEOMETRY_ROTATION)
-            must(kb_fit_pose(points, KEYPOINTS, &options, NULL, s->flags, &report), "fit a pose");
-        else must(kb_fit(pairs, KEYPOINTS, &options, NULL, s->flags, &report), "fit");
+            must(kb_fit_pose(points, KEYPOINTS, &options, NULL, s->flags, &report, NULL), "fit a pose");
+        else must(kb_fit(pairs, KEYPOINTS, &options, NULL, s->flags, &report, NULL), "fit");
         for (int i = 0; i < 9; i++) add_double(h, report.model[i]), add_double(h, report.rotation[i]);
         for (int i = 0; i < 3; i++) add_double(h, report.translation[i]);
         add_u64(h, (uint64_t)report.result);
@@ -676,7 +677,7 @@ static void section_filter(hash *h, scene *s)
         b[i] = (kb_keypoint){0.8f * x - 0.6f * y + wrong, 0.6f * x + 0.8f * y, 30, 31.87f + noise, 1, 0, -1};
         matches[i] = (kb_match){i, i, 1, 2};
     }
-    must(kb_filter(a, KEYPOINTS, b, KEYPOINTS, matches, KEYPOINTS, NULL, NULL, matches, &count), "filter");
+    must(filter_matches(a, KEYPOINTS, b, KEYPOINTS, matches, KEYPOINTS, NULL, NULL, matches, &count), "filter");
     add_matches(h, matches, count);
 }
 
@@ -707,19 +708,19 @@ static void section_guided(hash *h, scene *s)
     KB_INIT(guided);
     guided.max_ratio = 0.95f;
     guided.parallel = kb_pool_parallel(s->pool);
-    must(kb_match_guided(rows[0], guides, N, rows[1], right, N, BYTES, &guided, NULL, matches, &count), "guided");
+    must(match_guided(rows[0], guides, N, rows[1], right, N, BYTES, &guided, NULL, matches, &count), "guided");
     add_matches(h, matches, count);
     for (int i = 0; i < N; i++) {
         guides[i].line_x = 1 + (float)(i % 7);
         guides[i].line_y = (float)(i % 3);
         guides[i].radius = 3;
     }
-    must(kb_match_guided(rows[0], guides, N, rows[1], right, N, BYTES, &guided, NULL, matches, &count), "lines");
+    must(match_guided(rows[0], guides, N, rows[1], right, N, BYTES, &guided, NULL, matches, &count), "lines");
     add_matches(h, matches, count);
     kb_stereo_options along;
     KB_INIT(along);
     along.max_disparity = 20;
-    must(kb_match_stereo(rows[0], left, N, rows[1], right, N, BYTES, &along, NULL, stereo, &count), "stereo");
+    must(match_stereo(rows[0], left, N, rows[1], right, N, BYTES, &along, NULL, stereo, &count), "stereo");
     for (size_t i = 0; i < count; i++) add_u64(h, (uint64_t)(uint32_t)stereo[i].a << 32 | (uint32_t)stereo[i].b);
 }
 
@@ -746,7 +747,7 @@ static void section_refine(hash *h, scene *s)
     kb_refine_options o;
     KB_INIT(o);
     o.parallel = kb_pool_parallel(s->pool);
-    must(kb_match_refine(&s->image, &image, s->keypoints, KEYPOINTS, b, KEYPOINTS, matches, KEYPOINTS, &o, NULL, pairs,
+    must(match_refine(&s->image, &image, s->keypoints, KEYPOINTS, b, KEYPOINTS, matches, KEYPOINTS, &o, NULL, pairs,
                          correlations), "refine");
     for (int32_t i = 0; i < KEYPOINTS; i++) {
         add_double(h, (double)correlations[i]);
@@ -811,7 +812,7 @@ static void section_pair(hash *h, scene *s)
         const char *name = k == 0 ? "rootsift" : "bag256";
         if (k == 2) o.looks = KB_LOOK_ORIENTED | KB_LOOK_GUIDED, fit.geometry = KB_GEOMETRY_FUNDAMENTAL;
         must(kb_model_builtin(name, &model), name);
-        must(kb_match_images(model, &s->image, &image, &o, NULL, &pair), "two images");
+        must(kb_match_images(model, &s->image, &image, &o, NULL, &pair, NULL), "two images");
         add_matches(h, matches, pair.count);
         add_bytes(h, inliers, pair.count);
         for (int i = 0; i < 9; i++) add_double(h, report.model[i]);

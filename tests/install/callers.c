@@ -1,6 +1,5 @@
-/* A program that was built against another version's header (callers.sh makes them): OLDER lacks the newest fields,
- * NEWER has a field `future` at the end of every struct. It must work with the library of today, unless it uses a field
- * that this library does not know. */
+/* A program that was built against a newer version's header (callers.sh makes it): NEWER has a field `future` at the end
+ * of every struct. It must work with the library of today, unless it uses a field that this library does not know. */
 #include <keybits/keybits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +37,7 @@
 enum { SIDE = 64, KEYPOINTS = 9 };
 static uint8_t pixels[SIDE * SIDE], rows[KEYPOINTS * 32];
 static kb_keypoint keypoints[KEYPOINTS];
+static kb_features features;
 
 static kb_model *create_model(void)
 {
@@ -72,7 +72,9 @@ static void describe(const kb_model *model)
     for (int i = 0; i < 16; i++) EXPECT(out.guard[i] == 0x5a);
     KB_INIT(options);
     options.scale = 1;
-    CHECK(options, kb_describe(model, &image, keypoints, KEYPOINTS, &options, NULL, rows, NULL));
+    CHECK(options, kb_describe(model, &image, &options, NULL, &features, NULL));
+    CHECK(features, kb_describe(model, &image, &options, NULL, &features, NULL));
+    EXPECT(features.row_bytes == 32 && features.model_id == out.info.id);
 }
 
 static void match_and_fit(void)
@@ -87,15 +89,14 @@ static void match_and_fit(void)
         uint8_t guard[16];
     } out;
     KB_INIT(match_options);
-    CHECK(match_options,
-          kb_match_hamming(rows, KEYPOINTS, rows, KEYPOINTS, 32, &match_options, NULL, matches, &count));
+    CHECK(match_options, kb_match_features(&features, &features, &match_options, NULL, matches, &count, NULL));
     EXPECT(count == KEYPOINTS);
-    EXPECT(kb_match_points(keypoints, KEYPOINTS, keypoints, KEYPOINTS, matches, count, pairs, NULL) == KB_OK);
+    EXPECT(kb_match_points(&features, &features, matches, count, pairs, NULL, NULL) == KB_OK);
     KB_INIT(fit_options);
     KB_INIT(out.report);
     memset(out.guard, 0x5a, sizeof out.guard);
-    CHECK(fit_options, kb_fit(pairs, count, &fit_options, NULL, NULL, &out.report));
-    CHECK(out.report, kb_fit(pairs, count, NULL, NULL, NULL, &out.report));
+    CHECK(fit_options, kb_fit(pairs, count, &fit_options, NULL, NULL, &out.report, NULL));
+    CHECK(out.report, kb_fit(pairs, count, NULL, NULL, NULL, &out.report, NULL));
     EXPECT(out.report.result == KB_FIT_FOUND && out.report.inliers == KEYPOINTS);
     for (int i = 0; i < 16; i++) EXPECT(out.guard[i] == 0x5a);
 }
@@ -109,6 +110,11 @@ int main(void)
         memset(k, 0, sizeof *k);
         k->x = (float)(12 + 15 * (i % 3) + i), k->y = (float)(12 + 15 * (i / 3)), k->size = 24;
     }
+    KB_INIT(features);
+    features.keypoints = keypoints;
+    features.n = KEYPOINTS;
+    features.rows = rows;
+    features.rows_size = sizeof rows;
     kb_model *model = create_model();
     EXPECT(KB_VERSION == kb_version_number());
     describe(model);

@@ -15,9 +15,7 @@ done
 
 # Enumerations have 32 bits and structs one layout, also with -fshort-enums, which is usual on microcontrollers.
 {
-    echo '#include <keybits/index.h>'
-    echo '#include <keybits/learn.h>'
-    echo '#include <keybits/collection.h>'
+    for header in include/keybits/*.h; do echo "#include <keybits/${header##*/}>"; done
     sed -n 's/^} \(kb_[a-z_]*\);$/\1/p' include/keybits/*.h |
         while read -r type; do echo "int size_of_${type}[] = {sizeof($type)};"; done
 } >"$scratch/enums.c"

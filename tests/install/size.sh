@@ -41,7 +41,14 @@ int main(void)
     static uint8_t a[64 * 32], b[64 * 32];
     static kb_match matches[64];
     size_t count = 0;
-    return kb_match_hamming(a, 64, b, 64, 32, NULL, NULL, matches, &count) != KB_OK;
+    kb_features fa, fb;
+    KB_INIT(fa);
+    fa.rows = a;
+    fa.n = 64;
+    fa.row_bytes = 32;
+    fb = fa;
+    fb.rows = b;
+    return kb_match_features(&fa, &fb, NULL, NULL, matches, &count, NULL) != KB_OK;
 }
 C
 program match full
@@ -61,17 +68,22 @@ int main(void)
     kb_image image = {pixels, 320, 240, 320, KB_FORMAT_GRAY8, 0};
     kb_model *model = NULL;
     kb_model_spec spec = {sizeof spec, KB_KIND_BAG, KB_SAMPLER_OCTAVES, 256, 1, "other", NULL, NULL, NULL, NULL, 0};
-    size_t count = 0;
     unsigned seed = 1;
     for (int i = 0; i < 320 * 240; i++) {
         seed = seed * 1664525u + 1013904223u;
         pixels[i] = (uint8_t)(60 + 90 * ((i % 320 / 11 + i / 320 / 13) & 1) + (seed >> 28));
     }
     if (kb_model_builtin("bad256", &model) != KB_OK) return 1;
-    if (kb_detect(&image, NULL, NULL, keypoints, 300, &count, NULL) != KB_OK || count < 50) return 2;
-    if (kb_describe(model, &image, keypoints, count, NULL, NULL, rows, NULL) != KB_OK) return 3;
+    kb_features f;
+    KB_INIT(f);
+    f.keypoints = keypoints;
+    f.capacity = 300;
+    f.rows = rows;
+    f.rows_size = sizeof rows;
+    if (kb_detect(&image, NULL, NULL, &f, NULL) != KB_OK || f.n < 50) return 2;
+    if (kb_describe(model, &image, NULL, NULL, &f, NULL) != KB_OK) return 3;
     kb_model_free(model);
-    for (size_t i = 0; i < count * 32; i++) printf("%02x", rows[i]);
+    for (size_t i = 0; i < f.n * 32; i++) printf("%02x", rows[i]);
     fprintf(stderr, "%s|%s|%d\n", kb_status_string(kb_model_builtin("bag256", &model)),
             kb_status_string(kb_model_builtin("sift", &model)), kb_model_create(&spec, &model, NULL) == KB_E_KIND);
     return 0;

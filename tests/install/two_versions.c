@@ -17,7 +17,7 @@ typedef struct version {
     kb_status (*builtin)(const char *, kb_model **);
     void (*model_free)(kb_model *);
     kb_status (*both)(const kb_model *, const kb_image *, const kb_detect_options *, const kb_describe_options *,
-                      kb_workspace *, kb_keypoint *, size_t, uint8_t *, uint8_t *, size_t *);
+                      kb_workspace *, kb_features *, kb_error *);
     kb_keypoint keypoints[MOST];
     uint8_t rows[MOST * BYTES];
     size_t count;
@@ -56,9 +56,15 @@ static void *version_run(void *context)
     kb_image image = {pixels, SIDE, SIDE, SIDE, KB_FORMAT_GRAY8, 0};
     kb_model *model;
     if (v->builtin("bad256", &model) != KB_OK) fail("the model");
+    kb_features f;
+    KB_INIT(f);
+    f.keypoints = v->keypoints;
+    f.capacity = MOST;
+    f.rows = v->rows;
+    f.rows_size = sizeof v->rows;
     for (int i = 0; i < ROUNDS; i++)
-        if (v->both(model, &image, NULL, NULL, NULL, v->keypoints, MOST, v->rows, NULL, &v->count) != KB_OK)
-            fail("describing");
+        if (v->both(model, &image, NULL, NULL, NULL, &f, NULL) != KB_OK) fail("describing");
+    v->count = f.n;
     v->model_free(model);
     return NULL;
 }

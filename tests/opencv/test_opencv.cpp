@@ -11,6 +11,7 @@
 #ifdef KEYBITS_HAVE_STITCHING
 #  include <keybits_stitching.hpp>
 #endif
+#include "../arrays.h"
 
 #define CHECK(condition)                                                               \
     do {                                                                               \
@@ -76,13 +77,13 @@ static void by_c_api(const char *name, kb_detector detector, const cv::Mat &imag
     CHECK(kb_model_builtin(name, &model) == KB_OK);
     describe.scale = kb_model_scale(model, kb_detector_name(detector));
     CHECK(kb_model_get_info(model, &info) == KB_OK);
-    CHECK(kb_detect(&view, &detect, NULL, kb::as_keypoints(keypoints), 500, &n, nullptr) == KB_OK);
+    CHECK(detect_keypoints(&view, &detect, NULL, kb::as_keypoints(keypoints), 500, &n, nullptr) == KB_OK);
     keypoints.resize(n);
     rows.create(static_cast<int>(n), info.row_floats ? info.row_floats : info.row_bytes, info.row_floats ? CV_32F : CV_8U);
     const kb_keypoint *points = kb::as_keypoints(keypoints);
     if (info.row_floats)
-        CHECK(kb_describe_float(model, &view, points, n, &describe, NULL, rows.ptr<float>(), NULL) == KB_OK);
-    else CHECK(kb_describe(model, &view, points, n, &describe, NULL, rows.data, NULL) == KB_OK);
+        CHECK(describe_keypoints_float(model, &view, points, n, &describe, NULL, rows.ptr<float>(), NULL) == KB_OK);
+    else CHECK(describe_keypoints(model, &view, points, n, &describe, NULL, rows.data, NULL) == KB_OK);
     kb_model_free(model);
 }
 

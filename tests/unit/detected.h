@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "render.h"
+#include "../arrays.h"
 
 #define MANY 5000
 
@@ -30,7 +31,7 @@ static inline kb_detect_options options_for(kb_detector detector)
 static inline found *detect_view(const kb_image *image, const kb_detect_options *options)
 {
     found *f = calloc(1, sizeof *f);
-    assert_int_equal(kb_detect(image, options, NULL, f->k, MANY, &f->n, NULL), KB_OK);
+    assert_int_equal(detect_keypoints(image, options, NULL, f->k, MANY, &f->n, NULL), KB_OK);
     return f;
 }
 

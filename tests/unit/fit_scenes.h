@@ -101,7 +101,7 @@ static inline kb_fit_report fit_with(const scene *s, const kb_fit_options *optio
 {
     kb_fit_report report;
     KB_INIT(report);
-    assert_int_equal(kb_fit(s->pairs, s->n, options, NULL, inliers, &report), KB_OK);
+    assert_int_equal(kb_fit(s->pairs, s->n, options, NULL, inliers, &report, NULL), KB_OK);
     return report;
 }
 

@@ -14,6 +14,7 @@
 #include "learn/box_values.h"
 #include "learn/validate.h"
 #include "render.h"
+#include "../arrays.h"
 
 enum {
     SIDE = KB_PATCH_SIDE,
@@ -51,7 +52,7 @@ static void render_views(rendered *r, const uint8_t *texture, kb_keypoint *point
             k.size *= 1 + jitter(state, 0.12f);
             k.angle += 180 + jitter(state, 12);
             if (octaves) k.size *= 4;
-            assert_int_equal((octaves ? kb_sample_octaves : kb_sample_patches)(&image, &k, 1, NULL, NULL, cut, NULL),
+            assert_int_equal((octaves ? sample_octaves : sample_patches)(&image, &k, 1, NULL, NULL, cut, NULL),
                              KB_OK);
             int32_t gain = 80 + (int32_t)kbi_random_below(state, 60), offset = (int32_t)kbi_random_below(state, 41) - 20;
             uint8_t *to = r->pixels + (p * VIEWS + v) * AREA;
@@ -155,7 +156,7 @@ static void values_are_those_of_describing(void **state)
             pairs[i].threshold = jitter(&random, bag ? 0.2f : 10);
         }
         kb_model *model = model_of(bag ? KB_KIND_BAG : KB_KIND_BAD, sampler, pairs, DRAWN);
-        assert_int_equal(kb_describe_patches(model, r->pixels, N, r->set.side, NULL, NULL, rows), KB_OK);
+        assert_int_equal(describe_patches(model, r->pixels, N, r->set.side, NULL, NULL, rows), KB_OK);
         for (int i = 0; i < DRAWN; i++) {
             int32_t octave = bag ? i / 8 % KB_OCTAVES : 0;
             kbi_box_store_values(&store, octave, &pairs[i], KBI_STORE_LANES, KBI_STORE_LANES + N, values);

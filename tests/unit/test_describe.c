@@ -9,6 +9,7 @@
 
 #include "describe/describe.h"
 #include "render.h"
+#include "../arrays.h"
 
 enum { W = 320, H = 240, N = 150 };
 
@@ -81,7 +82,7 @@ static void box_bits_compare_means(void **state)
                           render_box_model(KB_KIND_BAD, KB_SAMPLER_CELLS, 512, true, 3)};
     uint8_t *patch = render_texture(32, 32, 9), row[128];
     for (int m = 0; m < 2; m++) {
-        assert_int_equal(kb_describe_patches(models[m], patch, 1, 32, NULL, NULL, row), KB_OK);
+        assert_int_equal(describe_patches(models[m], patch, 1, 32, NULL, NULL, row), KB_OK);
         /* within the precision of a mean; cells of gray are rounded, and those of a box up or down */
         assert_true(compare_bits(models[m]->spec.boxes, 512, m == 1, patch, 32, m == 1 ? 0.5 : 0.04, row) > 460);
         kb_model_free(models[m]);
@@ -99,7 +100,7 @@ static void bits_of_octaves_compare_means(void **state)
         uint8_t *octaves = render_texture(KB_OCTAVE_SIDE, KB_OCTAVES * KB_OCTAVE_SIDE, 9 + m), row[128];
         int clear = 0;
         for (int i = 0; i < KBI_OCTAVE_BYTES; i++) octaves[i] = (uint8_t)(50 + octaves[i] / 4);
-        assert_int_equal(kb_describe_patches(model, octaves, 1, KB_OCTAVE_SIDE, NULL, NULL, row), KB_OK);
+        assert_int_equal(describe_patches(model, octaves, 1, KB_OCTAVE_SIDE, NULL, NULL, row), KB_OK);
         for (int byte = 0; byte < bits[m] / 8; byte++)
             clear += compare_bits(model->spec.boxes + 8 * byte, 8, true, octaves + byte % KB_OCTAVES * KBI_OCTAVE_BYTES,
                                   KB_OCTAVE_SIDE, 0.04, row + byte);
@@ -139,12 +140,12 @@ static void bits_of_bag_ignore_contrast_and_offset(void **state)
     enum { BYTES = KB_OCTAVES * KBI_OCTAVE_BYTES };
     uint8_t *octaves = render_texture(KB_OCTAVE_SIDE, KB_OCTAVES * KB_OCTAVE_SIDE, 10), weak[BYTES], rows[2][32];
     kb_model *model = render_box_model(KB_KIND_BAG, KB_SAMPLER_OCTAVES, 256, true, 4);
-    assert_int_equal(kb_describe_patches(model, octaves, 1, KB_OCTAVE_SIDE, NULL, NULL, rows[0]), KB_OK);
+    assert_int_equal(describe_patches(model, octaves, 1, KB_OCTAVE_SIDE, NULL, NULL, rows[0]), KB_OK);
     for (int which = -1; which < KB_OCTAVES; which++) {
         int different = 0;
         for (int i = 0; i < BYTES; i++)
             weak[i] = which < 0 || i / KBI_OCTAVE_BYTES == which ? (uint8_t)(60 + octaves[i] / 3) : octaves[i];
-        assert_int_equal(kb_describe_patches(model, weak, 1, KB_OCTAVE_SIDE, NULL, NULL, rows[1]), KB_OK);
+        assert_int_equal(describe_patches(model, weak, 1, KB_OCTAVE_SIDE, NULL, NULL, rows[1]), KB_OK);
         for (int i = 0; i < 256; i++) {
             bool other = bit_of(rows[0], i) != bit_of(rows[1], i);
             if (which >= 0 && i / 8 % KB_OCTAVES != which) assert_false(other);
@@ -214,10 +215,10 @@ static void sift_agrees_with_doubles(void **state)
         float floats[128], root_floats[128];
         double h[128], error = 0, length = 0, root_length = 0;
         sift_reference(patch, h);
-        assert_int_equal(kb_describe_patches_float(sift, patch, 1, 32, NULL, NULL, floats), KB_OK);
-        assert_int_equal(kb_describe_patches_float(root, patch, 1, 32, NULL, NULL, root_floats), KB_OK);
-        assert_int_equal(kb_describe_patches(sift, patch, 1, 32, NULL, NULL, bytes), KB_OK);
-        assert_int_equal(kb_describe_patches(root, patch, 1, 32, NULL, NULL, root_bytes), KB_OK);
+        assert_int_equal(describe_patches_float(sift, patch, 1, 32, NULL, NULL, floats), KB_OK);
+        assert_int_equal(describe_patches_float(root, patch, 1, 32, NULL, NULL, root_floats), KB_OK);
+        assert_int_equal(describe_patches(sift, patch, 1, 32, NULL, NULL, bytes), KB_OK);
+        assert_int_equal(describe_patches(root, patch, 1, 32, NULL, NULL, root_bytes), KB_OK);
         double sum = 0;
         for (int i = 0; i < 128; i++) sum += (double)floats[i];
         for (int i = 0; i < 128; i++) {
@@ -245,8 +246,8 @@ static void hashsift_is_the_sign_of_a_product(void **state)
     kb_model_info info;
     KB_INIT(info);
     kb_model_get_info(model, &info);
-    assert_int_equal(kb_describe_patches(sift, patch, 1, 32, NULL, NULL, values), KB_OK);
-    assert_int_equal(kb_describe_patches(model, patch, 1, 32, NULL, NULL, row), KB_OK);
+    assert_int_equal(describe_patches(sift, patch, 1, 32, NULL, NULL, values), KB_OK);
+    assert_int_equal(describe_patches(model, patch, 1, 32, NULL, NULL, row), KB_OK);
     for (int i = 0; i < 256; i++) {
         long sum = info.spec->bias[i];
         for (int j = 0; j < 128; j++) sum += (long)info.spec->weights[128 * i + j] * values[j];
@@ -282,7 +283,7 @@ static uint8_t *rows_of(const kb_model *model, const kb_image *image, const kb_k
     *bytes = n * (size_t)info.row_bytes;
     uint8_t *rows = malloc(*bytes + 1);
     memset(rows, 0xa5, *bytes + 1);
-    assert_int_equal(kb_describe(model, image, k, n, options, workspace, rows, flags), KB_OK);
+    assert_int_equal(describe_keypoints(model, image, k, n, options, workspace, rows, flags), KB_OK);
     assert_int_equal(rows[*bytes], 0xa5);
     return rows;
 }
@@ -434,7 +435,7 @@ static void tiny_regions_in_corners_stay_inside(void **state)
                                    {.x = 63.49f, .y = 20, .size = 0.32f, .angle = 45},
                                    {.x = 20, .y = 0.3f, .size = 0.33f, .angle = 225}};
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(kb_describe(model, &image, &corners[i], 1, NULL, NULL, &row, &flags), KB_OK);
+        assert_int_equal(describe_keypoints(model, &image, &corners[i], 1, NULL, NULL, &row, &flags), KB_OK);
         if (i == 0) assert_true(flags & KB_KP_BORDER);
     }
     free(pixels);
@@ -461,32 +462,27 @@ static void rows_may_have_gaps(void **state)
     kb_model *models[MODELS];
     render_keypoints(k, N, W, H, 10, 60, 62);
     k[3].size = NAN, k[70].x = -50; /* rows of zeros */
-    assert_int_equal(kb_sample_patches(&image, k, N, NULL, NULL, patches, NULL), KB_OK);
-    kb_describe_options options;
+    assert_int_equal(sample_patches(&image, k, N, NULL, NULL, patches, NULL), KB_OK);
     for (size_t m = 0, count = all_models(models); m < count; m++) {
         size_t bytes;
         uint8_t *rows = rows_of(models[m], &image, k, N, NULL, NULL, NULL, &bytes);
-        KB_INIT(options);
-        options.row_stride = bytes / N + GAP;
+        kb_features f = arrays_features(k, gapped, N, 0);
+        f.row_stride = bytes / N + GAP;
+        f.rows_size = (N - 1) * f.row_stride + bytes / N;
         memset(gapped, 0x5a, MOST);
-        assert_int_equal(kb_describe(models[m], &image, k, N, &options, NULL, gapped, NULL), KB_OK);
-        assert_rows_with_gaps(gapped, rows, bytes / N, options.row_stride);
+        assert_int_equal(kb_describe(models[m], &image, NULL, NULL, &f, NULL), KB_OK);
+        assert_rows_with_gaps(gapped, rows, bytes / N, f.row_stride);
         memset(gapped, 0x5a, MOST);
-        assert_int_equal(kb_describe_patches(models[m], patches, N, 32, &options, NULL, gapped), KB_OK);
-        assert_int_equal(kb_describe_patches(models[m], patches, N, 32, NULL, NULL, packed), KB_OK);
-        assert_rows_with_gaps(gapped, packed, bytes / N, options.row_stride);
+        assert_int_equal(kb_describe_patches(models[m], patches, 32, NULL, NULL, &f, NULL), KB_OK);
+        assert_int_equal(describe_patches(models[m], patches, N, 32, NULL, NULL, packed), KB_OK);
+        assert_rows_with_gaps(gapped, packed, bytes / N, f.row_stride);
+        f.rows_size--; /* one byte too few */
+        kb_error error;
+        assert_int_equal(kb_describe(models[m], &image, NULL, NULL, &f, &error), KB_E_SPACE);
+        assert_string_equal(error.field, "rows_size");
+        assert_int_equal(kb_describe_patches(models[m], patches, 32, NULL, NULL, &f, NULL), KB_E_SPACE);
         free(rows);
     }
-    KB_INIT(options);
-    options.row_stride = KBI_PATCH_BYTES + GAP;
-    memset(gapped, 0x5a, MOST);
-    assert_int_equal(kb_sample_patches(&image, k, N, &options, NULL, gapped, NULL), KB_OK);
-    assert_rows_with_gaps(gapped, patches, KBI_PATCH_BYTES, options.row_stride);
-    uint8_t *octaves = packed; /* which take as many bytes as a patch */
-    memset(gapped, 0x5a, MOST);
-    assert_int_equal(kb_sample_octaves(&image, k, N, NULL, NULL, octaves, NULL), KB_OK);
-    assert_int_equal(kb_sample_octaves(&image, k, N, &options, NULL, gapped, NULL), KB_OK);
-    assert_rows_with_gaps(gapped, octaves, KBI_PATCH_BYTES, options.row_stride);
     for (size_t m = 0; m < MODELS; m++) kb_model_free(models[m]);
     free(pixels), free(gapped), free(packed), free(patches);
 }
@@ -499,14 +495,14 @@ static void float_rows_may_have_gaps(void **state)
     kb_image image = view_of(pixels, W, H);
     kb_keypoint k[N];
     kb_model *sift;
-    kb_describe_options options;
     render_keypoints(k, N, W, H, 10, 60, 64);
     assert_int_equal(kb_model_builtin("sift", &sift), KB_OK);
-    KB_INIT(options);
-    options.row_stride = STRIDE;
+    kb_features f = arrays_features(k, gapped, N, 0);
+    f.row_stride = STRIDE;
+    f.floats = 1;
     memset(gapped, 0x5a, N * STRIDE);
-    assert_int_equal(kb_describe_float(sift, &image, k, N, &options, NULL, (float *)(void *)gapped, NULL), KB_OK);
-    assert_int_equal(kb_describe_float(sift, &image, k, N, NULL, NULL, (float *)(void *)packed, NULL), KB_OK);
+    assert_int_equal(kb_describe(sift, &image, NULL, NULL, &f, NULL), KB_OK);
+    assert_int_equal(describe_keypoints_float(sift, &image, k, N, NULL, NULL, (float *)(void *)packed, NULL), KB_OK);
     assert_rows_with_gaps(gapped, packed, ROW, STRIDE);
     kb_model_free(sift);
     free(pixels), free(gapped), free(packed);
@@ -523,12 +519,12 @@ static void ready_patches_equal_cut_ones(void **state)
     kb_describe_options options;
     KB_INIT(options);
     options.scale = 2.5f;
-    assert_int_equal(kb_sample_patches(&image, k, N, &options, NULL, patches, NULL), KB_OK);
+    assert_int_equal(sample_patches(&image, k, N, &options, NULL, patches, NULL), KB_OK);
     for (size_t m = 0, count = all_models(models); m < count; m++) {
         if (m == 1 || m == 2 || m == 6) continue; /* the other samplers look elsewhere */
         size_t bytes;
         uint8_t *expected = rows_of(models[m], &image, k, N, &options, NULL, NULL, &bytes), *rows = malloc(bytes);
-        assert_int_equal(kb_describe_patches(models[m], patches, N, 32, NULL, NULL, rows), KB_OK);
+        assert_int_equal(describe_patches(models[m], patches, N, 32, NULL, NULL, rows), KB_OK);
         assert_memory_equal(rows, expected, bytes);
         free(rows);
         free(expected);
@@ -554,8 +550,8 @@ static void support_widens_the_region(void **state)
     kb_keypoint k[N], larger[N];
     render_keypoints(k, N, W, H, 20, 40, 50);
     for (int i = 0; i < N; i++) larger[i] = k[i], larger[i].size *= 1.5f;
-    assert_int_equal(kb_describe(wide, &image, k, N, NULL, NULL, a, NULL), KB_OK);
-    assert_int_equal(kb_describe(plain, &image, larger, N, NULL, NULL, b, NULL), KB_OK);
+    assert_int_equal(describe_keypoints(wide, &image, k, N, NULL, NULL, a, NULL), KB_OK);
+    assert_int_equal(describe_keypoints(plain, &image, larger, N, NULL, NULL, b, NULL), KB_OK);
     assert_memory_equal(a, b, N);
     assert_true(fabsf(kb_patch_width(wide, &k[0], 6.75f) - 6.75f * 1.5f * k[0].size) < 1e-3f);
     assert_true(isnan(kb_patch_width(NULL, &k[0], 1)));
@@ -649,17 +645,17 @@ static void arguments_are_checked(void **state)
     float floats[128];
     kb_image image = view_of(pixels, 8, 8), bad;
     kb_keypoint k = {.x = 1, .y = 1, .size = 4};
-    assert_int_equal(kb_describe(NULL, &image, &k, 1, NULL, NULL, row, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_describe(model, NULL, &k, 1, NULL, NULL, row, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_describe(model, &image, NULL, 1, NULL, NULL, row, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_describe(model, &image, &k, 1, NULL, NULL, NULL, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_describe(model, &image, NULL, 0, NULL, NULL, NULL, NULL), KB_OK);
-    assert_int_equal(kb_describe_float(model, &image, &k, 1, NULL, NULL, floats, NULL), KB_E_KIND);
-    assert_int_equal(kb_describe_float(sift, &image, &k, 1, NULL, NULL, floats, NULL), KB_OK);
-    assert_int_equal(kb_describe_patches(model, NULL, 1, 32, NULL, NULL, row), KB_E_ARGUMENT);
-    assert_int_equal(kb_describe_patches(model, NULL, 0, 32, NULL, NULL, NULL), KB_OK);
-    assert_int_equal(kb_describe_patches(model, pixels, 1, 31, NULL, NULL, row), KB_E_ARGUMENT);
-    assert_int_equal(kb_describe_patches(model, pixels, 1, 1025, NULL, NULL, row), KB_E_ARGUMENT);
+    assert_int_equal(describe_keypoints(NULL, &image, &k, 1, NULL, NULL, row, NULL), KB_E_ARGUMENT);
+    assert_int_equal(describe_keypoints(model, NULL, &k, 1, NULL, NULL, row, NULL), KB_E_ARGUMENT);
+    assert_int_equal(describe_keypoints(model, &image, NULL, 1, NULL, NULL, row, NULL), KB_E_ARGUMENT);
+    assert_int_equal(describe_keypoints(model, &image, &k, 1, NULL, NULL, NULL, NULL), KB_E_ARGUMENT);
+    assert_int_equal(describe_keypoints(model, &image, NULL, 0, NULL, NULL, NULL, NULL), KB_OK);
+    assert_int_equal(describe_keypoints_float(model, &image, &k, 1, NULL, NULL, floats, NULL), KB_E_KIND);
+    assert_int_equal(describe_keypoints_float(sift, &image, &k, 1, NULL, NULL, floats, NULL), KB_OK);
+    assert_int_equal(describe_patches(model, NULL, 1, 32, NULL, NULL, row), KB_E_ARGUMENT);
+    assert_int_equal(describe_patches(model, NULL, 0, 32, NULL, NULL, NULL), KB_OK);
+    assert_int_equal(describe_patches(model, pixels, 1, 31, NULL, NULL, row), KB_E_ARGUMENT);
+    assert_int_equal(describe_patches(model, pixels, 1, 1025, NULL, NULL, row), KB_E_ARGUMENT);
     static const kb_image wrong[] = {{NULL, 8, 8, 8, KB_FORMAT_GRAY8, 0}, {"", 0, 8, 8, KB_FORMAT_GRAY8, 0},
                                      {"", 8, 0, 8, KB_FORMAT_GRAY8, 0},   {"", 8, -8, 8, KB_FORMAT_GRAY8, 0},
                                      {"", 8, 8, 7, KB_FORMAT_GRAY8, 0},   {"", 65536, 8, 65536, KB_FORMAT_GRAY8, 0},
@@ -667,34 +663,41 @@ static void arguments_are_checked(void **state)
                                      {"", 8, 8, 8, (kb_format)7, 0}};
     for (size_t i = 0; i < KBI_COUNT(wrong); i++) {
         bad = wrong[i];
-        assert_int_equal(kb_describe(model, &bad, &k, 1, NULL, NULL, row, NULL), KB_E_IMAGE);
+        assert_int_equal(describe_keypoints(model, &bad, &k, 1, NULL, NULL, row, NULL), KB_E_IMAGE);
     }
     kb_model *bag = render_box_model(KB_KIND_BAG, KB_SAMPLER_OCTAVES, 64, false, 1);
     uint8_t octaves[KB_OCTAVES * KBI_OCTAVE_BYTES] = {0};
-    assert_int_equal(kb_describe_patches(bag, octaves, 1, 16, NULL, NULL, row), KB_OK);
-    assert_int_equal(kb_describe_patches(bag, octaves, 1, 32, NULL, NULL, row), KB_OK);
-    assert_int_equal(kb_describe_patches(bag, NULL, 1, 16, NULL, NULL, row), KB_E_ARGUMENT);
-    assert_int_equal(kb_describe_patches(bag, octaves, 1, 15, NULL, NULL, row), KB_E_ARGUMENT);
-    assert_int_equal(kb_describe_patches(bag, octaves, 1, 31, NULL, NULL, row), KB_E_ARGUMENT);
-    assert_int_equal(kb_describe_patches(model, octaves, 1, 16, NULL, NULL, row), KB_E_ARGUMENT); /* no octaves */
-    assert_int_equal(kb_describe_patches_float(sift, octaves, 1, 16, NULL, NULL, floats), KB_E_ARGUMENT);
-    assert_int_equal(kb_describe_float(bag, &image, &k, 1, NULL, NULL, floats, NULL), KB_E_KIND);
+    assert_int_equal(describe_patches(bag, octaves, 1, 16, NULL, NULL, row), KB_OK);
+    assert_int_equal(describe_patches(bag, octaves, 1, 32, NULL, NULL, row), KB_OK);
+    assert_int_equal(describe_patches(bag, NULL, 1, 16, NULL, NULL, row), KB_E_ARGUMENT);
+    assert_int_equal(describe_patches(bag, octaves, 1, 15, NULL, NULL, row), KB_E_ARGUMENT);
+    assert_int_equal(describe_patches(bag, octaves, 1, 31, NULL, NULL, row), KB_E_ARGUMENT);
+    assert_int_equal(describe_patches(model, octaves, 1, 16, NULL, NULL, row), KB_E_ARGUMENT); /* no octaves */
+    assert_int_equal(describe_patches_float(sift, octaves, 1, 16, NULL, NULL, floats), KB_E_ARGUMENT);
+    assert_int_equal(describe_keypoints_float(bag, &image, &k, 1, NULL, NULL, floats, NULL), KB_E_KIND);
     kb_model_free(bag);
     kb_describe_options options;
     KB_INIT(options);
     options.scale = -1;
-    assert_int_equal(kb_describe(model, &image, &k, 1, &options, NULL, row, NULL), KB_E_ARGUMENT);
+    assert_int_equal(describe_keypoints(model, &image, &k, 1, &options, NULL, row, NULL), KB_E_ARGUMENT);
     options.scale = NAN;
-    assert_int_equal(kb_describe(model, &image, &k, 1, &options, NULL, row, NULL), KB_E_ARGUMENT);
+    assert_int_equal(describe_keypoints(model, &image, &k, 1, &options, NULL, row, NULL), KB_E_ARGUMENT);
     options.struct_size = 1;
-    assert_int_equal(kb_describe(model, &image, &k, 1, &options, NULL, row, NULL), KB_E_STRUCT);
-    KB_INIT(options);
-    options.row_stride = 7; /* rows of 8 bytes would overlap */
-    assert_int_equal(kb_describe(model, &image, &k, 1, &options, NULL, row, NULL), KB_E_ARGUMENT);
-    options.row_stride = SIZE_MAX;
-    assert_int_equal(kb_describe(model, &image, &k, 1, &options, NULL, row, NULL), KB_E_ARGUMENT);
-    options.row_stride = 128 * sizeof(float) + 2; /* floats would not be aligned */
-    assert_int_equal(kb_describe_float(sift, &image, &k, 1, &options, NULL, floats, NULL), KB_E_ARGUMENT);
+    assert_int_equal(describe_keypoints(model, &image, &k, 1, &options, NULL, row, NULL), KB_E_STRUCT);
+    kb_features f = arrays_features(&k, row, 1, 0);
+    f.row_stride = 7; /* rows of 8 bytes would overlap */
+    assert_int_equal(kb_describe(model, &image, NULL, NULL, &f, NULL), KB_E_ARGUMENT);
+    f.row_stride = SIZE_MAX;
+    assert_int_equal(kb_describe(model, &image, NULL, NULL, &f, NULL), KB_E_ARGUMENT);
+    f.rows = floats;
+    f.floats = 1;
+    f.row_stride = 128 * sizeof(float) + 2; /* floats would not be aligned */
+    assert_int_equal(kb_describe(sift, &image, NULL, NULL, &f, NULL), KB_E_ARGUMENT);
+    kb_error error;
+    f = arrays_features(&k, row, 1, 0);
+    f.detector = (kb_detector)0; /* whose scale nobody knows */
+    assert_int_equal(kb_describe(model, &image, NULL, NULL, &f, &error), KB_E_ARGUMENT);
+    assert_string_equal(error.field, "scale");
     kb_model_free(model);
     kb_model_free(sift);
 }

@@ -3,6 +3,7 @@
 #include "detect/detect.h"
 #include "detected.h"
 #include "image/image.h"
+#include "../arrays.h"
 
 /* ------------------------------------------------------------------------------------------------------- pictures */
 
@@ -244,10 +245,10 @@ static void test_threads_and_workspace_change_nothing(void **state)
                 kb_pool *pool;
                 assert_int_equal(kb_pool_create(threads, &pool), KB_OK);
                 o.parallel = kb_pool_parallel(pool);
-                assert_int_equal(kb_detect(&image, &o, workspace, f.k, MANY, &f.n, NULL), KB_OK);
+                assert_int_equal(detect_keypoints(&image, &o, workspace, f.k, MANY, &f.n, NULL), KB_OK);
                 assert_same(alone, &f);
                 size_t bytes = kb_workspace_bytes(workspace);
-                assert_int_equal(kb_detect(&image, &o, workspace, f.k, MANY, &f.n, NULL), KB_OK);
+                assert_int_equal(detect_keypoints(&image, &o, workspace, f.k, MANY, &f.n, NULL), KB_OK);
                 assert_same(alone, &f);
                 assert_int_equal(kb_workspace_bytes(workspace), bytes); /* the second frame allocates nothing */
                 kb_pool_free(pool);
@@ -278,8 +279,8 @@ static void test_stride_and_depth_change_nothing(void **state)
         free(a), free(b), free(c);
     }
     kb_keypoint k[2] = {{100.25f, 90.5f, 40, -1, 0, 0, -1}, {100.25f, 90.5f, 40, -1, 0, 0, -1}};
-    assert_int_equal(kb_orient(&strided, k, 1, NULL, NULL, NULL), KB_OK);
-    assert_int_equal(kb_orient(&sixteen, k + 1, 1, NULL, NULL, NULL), KB_OK);
+    assert_int_equal(orient_keypoints(&strided, k, 1, NULL, NULL, NULL), KB_OK);
+    assert_int_equal(orient_keypoints(&sixteen, k + 1, 1, NULL, NULL, NULL), KB_OK);
     assert_true(k[0].angle == k[1].angle && k[0].angle >= 0);
     free(p), free(wide), free(deep);
 }
@@ -298,11 +299,11 @@ static void test_less_room_gives_the_strongest(void **state)
         size_t n;
         few[10].x = -7;
         assert_true(all->n > 20);
-        assert_int_equal(kb_detect(&image, &o, NULL, few, 10, &n, NULL), KB_OK);
+        assert_int_equal(detect_keypoints(&image, &o, NULL, few, 10, &n, NULL), KB_OK);
         assert_int_equal(n, 10);
         for (size_t i = 0; i < n; i++) assert_true(few[i].response == all->k[i].response);
         assert_true(few[10].x == -7);
-        assert_int_equal(kb_detect(&image, &o, NULL, NULL, 0, &n, NULL), KB_OK);
+        assert_int_equal(detect_keypoints(&image, &o, NULL, NULL, 0, &n, NULL), KB_OK);
         assert_int_equal(n, 0);
         free(all);
     }
@@ -322,7 +323,7 @@ static void test_room_and_few_keypoints(void **state)
             kb_keypoint few[40];
             size_t n;
             o.selection = (kb_selection)rule;
-            assert_int_equal(kb_detect(&image, &o, NULL, few, 40, &n, NULL), KB_OK);
+            assert_int_equal(detect_keypoints(&image, &o, NULL, few, 40, &n, NULL), KB_OK);
             assert_int_equal(n, 40);
             o.max_keypoints = 40;
             found *asked = detect_view(&image, &o);
@@ -380,7 +381,7 @@ static void test_second_fast_threshold(void **state)
     assert_true(both->n <= low->n);
     o.fast_threshold_min = 8;
     size_t n;
-    assert_int_equal(kb_detect(&image, &o, NULL, both->k, MANY, &n, NULL), KB_E_ARGUMENT); /* above the first */
+    assert_int_equal(detect_keypoints(&image, &o, NULL, both->k, MANY, &n, NULL), KB_E_ARGUMENT); /* above the first */
     free(strong), free(both), free(low), free(p);
 }
 
@@ -500,7 +501,7 @@ static void refuse(const kb_image *image, kb_detect_options o, kb_status expecte
 {
     kb_keypoint k[4];
     size_t n;
-    assert_int_equal(kb_detect(image, &o, NULL, k, 4, &n, NULL), expected);
+    assert_int_equal(detect_keypoints(image, &o, NULL, k, 4, &n, NULL), expected);
 }
 
 #define REFUSE(field, value, status)                        \
@@ -520,11 +521,11 @@ static void test_wrong_arguments(void **state)
     kb_detect_options o = options_for(KB_DETECTOR_ORB);
     kb_keypoint k[4];
     size_t n;
-    assert_int_equal(kb_detect(NULL, &o, NULL, k, 4, &n, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_detect(&image, &o, NULL, NULL, 4, &n, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_detect(&image, &o, NULL, k, 4, NULL, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_detect(&image, NULL, NULL, k, 4, &n, NULL), KB_OK);
-    assert_int_equal(kb_detect(&bad, NULL, NULL, k, 4, &n, NULL), KB_E_IMAGE);
+    assert_int_equal(detect_keypoints(NULL, &o, NULL, k, 4, &n, NULL), KB_E_ARGUMENT);
+    assert_int_equal(detect_keypoints(&image, &o, NULL, NULL, 4, &n, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_detect(&image, &o, NULL, NULL, NULL), KB_E_ARGUMENT);
+    assert_int_equal(detect_keypoints(&image, NULL, NULL, k, 4, &n, NULL), KB_OK);
+    assert_int_equal(detect_keypoints(&bad, NULL, NULL, k, 4, &n, NULL), KB_E_IMAGE);
     REFUSE(struct_size, 1, KB_E_STRUCT);
     REFUSE(detector, (kb_detector)4, KB_E_UNKNOWN);
     REFUSE(max_keypoints, -1, KB_E_ARGUMENT);

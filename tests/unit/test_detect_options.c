@@ -3,6 +3,7 @@
 
 #include "detect/detectors.h"
 #include "detected.h"
+#include "../arrays.h"
 
 static void test_table(void **state)
 {
@@ -35,12 +36,12 @@ static void assert_error(kb_detect_options o, kb_status status, const char *fiel
     kb_keypoint k[4];
     kb_error error;
     size_t n;
-    assert_int_equal(kb_detect(&image, &o, NULL, k, 4, &n, &error), status);
+    assert_int_equal(detect_keypoints(&image, &o, NULL, k, 4, &n, &error), status);
     assert_string_equal(error.field, field);
     assert_string_equal(error.text, text);
     assert_int_equal(kb_detect_options_check(&o, &error), status);
     assert_string_equal(error.text, text);
-    assert_int_equal(kb_detect(&image, &o, NULL, k, 4, &n, NULL), status);
+    assert_int_equal(detect_keypoints(&image, &o, NULL, k, 4, &n, NULL), status);
 }
 
 /* The sentence of an error names the option, its value and its range. */
@@ -110,12 +111,12 @@ static void test_other_errors(void **state)
     kb_error error;
     size_t n;
     o.mask = &small;
-    assert_int_equal(kb_detect(&image, &o, NULL, k, 4, &n, &error), KB_E_ARGUMENT);
+    assert_int_equal(detect_keypoints(&image, &o, NULL, k, 4, &n, &error), KB_E_ARGUMENT);
     assert_string_equal(error.text, "the mask is not an 8-bit image of 64 x 64 px");
-    assert_int_equal(kb_detect(&bad, NULL, NULL, k, 4, &n, &error), KB_E_IMAGE);
+    assert_int_equal(detect_keypoints(&bad, NULL, NULL, k, 4, &n, &error), KB_E_IMAGE);
     assert_string_equal(error.text, kb_status_string(KB_E_IMAGE));
     o.struct_size = 1;
-    assert_int_equal(kb_detect(&image, &o, NULL, k, 4, &n, &error), KB_E_STRUCT);
+    assert_int_equal(detect_keypoints(&image, &o, NULL, k, 4, &n, &error), KB_E_STRUCT);
     assert_string_equal(error.field, "struct_size");
 }
 
@@ -162,12 +163,12 @@ static void test_mask_margin(void **state)
         assert_int_equal(kb_workspace_needed(&limits, &needed), KB_OK);
         void *memory = malloc(needed);
         assert_int_equal(kb_workspace_create_in(memory, needed, &ws), KB_OK);
-        assert_int_equal(kb_detect(&image, &o, ws, all->k, MANY, &n, NULL), KB_OK);
+        assert_int_equal(detect_keypoints(&image, &o, ws, all->k, MANY, &n, NULL), KB_OK);
         assert_int_equal(n, inner->n);
         assert_memory_equal(all->k, inner->k, n * sizeof *all->k);
         kb_workspace_free(ws);
         o.mask = NULL; /* a margin without a mask means nothing */
-        assert_int_equal(kb_detect(&image, &o, NULL, all->k, MANY, &n, NULL), KB_OK);
+        assert_int_equal(detect_keypoints(&image, &o, NULL, all->k, MANY, &n, NULL), KB_OK);
         assert_true(n > inner->n);
         free(memory), free(all), free(inner);
     }

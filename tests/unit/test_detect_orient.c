@@ -1,6 +1,7 @@
 /* src/detect: angles by both rules, second angles, places between pixels. */
 #include "detect/detect.h"
 #include "detected.h"
+#include "../arrays.h"
 
 static kb_orient_options orient_by(kb_orientation rule)
 {
@@ -19,7 +20,7 @@ static void test_orient_by_centroid(void **state)
                        {NAN, 60, 31, 5, 0, 0, -1},  {60, 60, -3, 5, 0, 0, -1},      {500, 60, 31, 5, 0, 0, -1},
                        {100, 100, 9000, 5, 0, 0, -1}, {60.3f, 60, INFINITY, 5, 0, 0, -1}, {60, 60, 0.5f, 5, 0, 0, -1}};
     kb_orient_options o = orient_by(KB_ORIENTATION_CENTROID);
-    assert_int_equal(kb_orient(&image, k, KBI_COUNT(k), &o, NULL, NULL), KB_OK);
+    assert_int_equal(orient_keypoints(&image, k, KBI_COUNT(k), &o, NULL, NULL), KB_OK);
     assert_true(angle_between(k[0].angle, 45) < 2);
     assert_true(angle_between(k[1].angle, 0) < 2);
     assert_true(angle_between(k[2].angle, 45) < 2); /* only the part inside the image counts */
@@ -44,7 +45,7 @@ static void test_orient_by_gradient(void **state)
         kbi_sincos_degrees(angle, &sine, &cosine);
         for (int i = 0; i < SIDE * SIDE; i++)
             p[i] = (uint8_t)(128 + 1.1 * (cosine * (i % SIDE - SIDE / 2) + sine * (i / SIDE - SIDE / 2)));
-        assert_int_equal(kb_orient(&image, k, KBI_COUNT(k), NULL, NULL, confidence), KB_OK);
+        assert_int_equal(orient_keypoints(&image, k, KBI_COUNT(k), NULL, NULL, confidence), KB_OK);
         for (int i = 0; i < 3; i++) assert_true(angle_between(k[i].angle, angle) < 3);
         assert_true(k[3].angle >= 0); /* at the border, which is repeated */
         for (int i = 4; i < 7; i++) assert_true(k[i].angle == -1 && confidence[i] == 0);
@@ -54,10 +55,10 @@ static void test_orient_by_gradient(void **state)
     memset(p, 50, SIDE * SIDE);
     for (int y = 0; y < SIDE; y++) memset(p + y * SIDE + 76, 200, 9);
     k[0] = usual;
-    assert_int_equal(kb_orient(&image, k, 1, NULL, NULL, confidence), KB_OK);
+    assert_int_equal(orient_keypoints(&image, k, 1, NULL, NULL, confidence), KB_OK);
     assert_true(confidence[0] < 0.35);
     memset(p, 50, SIDE * SIDE);
-    assert_int_equal(kb_orient(&image, k, 1, NULL, NULL, confidence), KB_OK);
+    assert_int_equal(orient_keypoints(&image, k, 1, NULL, NULL, confidence), KB_OK);
     assert_true(k[0].angle == 0 && confidence[0] == 0); /* flat */
     free(p);
 }
@@ -76,7 +77,7 @@ static void test_orient_agrees_with_the_detector(void **state)
         kb_orient_options by = orient_by((kb_orientation)rule);
         size_t near = 0, inside = 0;
         memcpy(again, a, sizeof *a);
-        assert_int_equal(kb_orient(&image, again->k, again->n, &by, NULL, NULL), KB_OK);
+        assert_int_equal(orient_keypoints(&image, again->k, again->n, &by, NULL, NULL), KB_OK);
         for (size_t i = 0; i < a->n; i++) {
             const kb_keypoint *k = &a->k[i];
             if (k->x < k->size || k->y < k->size || k->x > 240 - k->size || k->y > 240 - k->size) continue;
@@ -184,15 +185,15 @@ static void test_orient_wrong_arguments(void **state)
     kb_image image = view_of(p, 100, 100);
     kb_keypoint k = {50, 50, 31, 5, 0, 0, -1};
     kb_orient_options o = orient_by((kb_orientation)4);
-    assert_int_equal(kb_orient(&image, &k, 1, &o, NULL, NULL), KB_E_ARGUMENT);
+    assert_int_equal(orient_keypoints(&image, &k, 1, &o, NULL, NULL), KB_E_ARGUMENT);
     o = orient_by(KB_ORIENTATION_NONE);
-    assert_int_equal(kb_orient(&image, &k, 1, &o, NULL, NULL), KB_OK);
+    assert_int_equal(orient_keypoints(&image, &k, 1, &o, NULL, NULL), KB_OK);
     assert_true(k.angle == -1);
     o.scale = NAN;
-    assert_int_equal(kb_orient(&image, &k, 1, &o, NULL, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_orient(&image, NULL, 0, NULL, NULL, NULL), KB_OK);
-    assert_int_equal(kb_orient(&image, NULL, 1, NULL, NULL, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_orient(NULL, &k, 1, NULL, NULL, NULL), KB_E_ARGUMENT);
+    assert_int_equal(orient_keypoints(&image, &k, 1, &o, NULL, NULL), KB_E_ARGUMENT);
+    assert_int_equal(orient_keypoints(&image, NULL, 0, NULL, NULL, NULL), KB_OK);
+    assert_int_equal(orient_keypoints(&image, NULL, 1, NULL, NULL, NULL), KB_E_ARGUMENT);
+    assert_int_equal(orient_keypoints(NULL, &k, 1, NULL, NULL, NULL), KB_E_ARGUMENT);
 }
 
 int main(void)

@@ -14,6 +14,7 @@
 
 #include "keybits/keybits.h"
 #include "learn/random.h"
+#include "../arrays.h"
 
 enum { WIDTH = 640, HEIGHT = 480, KEYPOINTS = 1500, SCENES = 6, BINS = 5, ROOM = 2 * SCENES * KEYPOINTS };
 enum { SIDE = 3000, LEAVES = 12000, RAYS = 5 };
@@ -115,7 +116,7 @@ static features *find(const uint8_t *pixels, kb_detector detector)
     KB_INIT(o);
     o.detector = detector;
     o.max_keypoints = KEYPOINTS;
-    assert_int_equal(kb_detect(&image, &o, NULL, f->k, KEYPOINTS, &f->n, NULL), KB_OK);
+    assert_int_equal(detect_keypoints(&image, &o, NULL, f->k, KEYPOINTS, &f->n, NULL), KB_OK);
     assert_int_equal(kb_keypoint_deviations(&image, f->k, f->n, detector, NULL, NULL, f->deviation), KB_OK);
     return f;
 }

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "common/common.h"
+#include "../arrays.h"
 
 enum { WIDTH = 400, HEIGHT = 300, MOST = 600, MANY = 20000 };
 
@@ -98,11 +99,11 @@ static void test_pyramid_is_the_detectors(void **state)
         options.every_level = 1;
         options.whole_pixels = 1;
         uint8_t *buffer = build(&image, &options, &pyramid, &size);
-        assert_int_equal(kb_detect(&image, &options, NULL, all, MANY, &n, NULL), KB_OK);
+        assert_int_equal(detect_keypoints(&image, &options, NULL, all, MANY, &n, NULL), KB_OK);
         assert_true(n > 300 && n < MANY);
         options.levels = 1;
         for (int32_t level = 0; level < pyramid.levels; level++) {
-            assert_int_equal(kb_detect(&pyramid.level[level], &options, NULL, alone, MANY, &found, NULL), KB_OK);
+            assert_int_equal(detect_keypoints(&pyramid.level[level], &options, NULL, alone, MANY, &found, NULL), KB_OK);
             for (size_t i = 0, j = 0; i < n; i++) {
                 if (all[i].octave != level) continue;
                 for (j = 0; j < found; j++) {
@@ -136,7 +137,7 @@ static void test_pyramid_goes_down_to_the_smallest_level(void **state)
         uint8_t *buffer = build(&image, &options, &pyramid, &size);
         int32_t smallest = options.every_level ? 70 : c & 1 ? 20 : 18, coarsest = 0;
         assert_in_range(pyramid.level[pyramid.levels - 1].height, smallest, smallest * 6 / 5);
-        assert_int_equal(kb_detect(&image, &options, NULL, all, MANY, &n, NULL), KB_OK);
+        assert_int_equal(detect_keypoints(&image, &options, NULL, all, MANY, &n, NULL), KB_OK);
         for (size_t i = 0; i < n; i++) coarsest = kbi_max_i(coarsest, all[i].octave);
         assert_in_range(coarsest, pyramid.levels - 3, pyramid.levels - 1);
         free(buffer);
@@ -179,9 +180,9 @@ static void test_one_call_is_two(void **state)
         KB_INIT(describe);
         detect.detector = (kb_detector)(KB_DETECTOR_ORB + which / 2);
         describe.scale = kb_model_scale(model, kb_detector_name(detect.detector));
-        assert_int_equal(kb_detect(image, &detect, NULL, expected, MOST, &n, NULL), KB_OK);
-        assert_int_equal(kb_describe(model, image, expected, n, &describe, NULL, rows, flags), KB_OK);
-        assert_int_equal(kb_detect_and_describe(model, image, &detect, NULL, NULL, found, MOST, again, flags_again,
+        assert_int_equal(detect_keypoints(image, &detect, NULL, expected, MOST, &n, NULL), KB_OK);
+        assert_int_equal(describe_keypoints(model, image, expected, n, &describe, NULL, rows, flags), KB_OK);
+        assert_int_equal(detect_and_describe(model, image, &detect, NULL, NULL, found, MOST, again, flags_again,
                                                 &count, NULL), KB_OK);
         assert_true(n > 50);
         assert_int_equal(count, n);
@@ -190,11 +191,11 @@ static void test_one_call_is_two(void **state)
         assert_memory_equal(flags_again, flags, n);
     }
     size_t count = 7;
-    assert_int_equal(kb_detect_and_describe(NULL, &images[0], NULL, NULL, NULL, found, MOST, again, NULL, &count, NULL),
+    assert_int_equal(detect_and_describe(NULL, &images[0], NULL, NULL, NULL, found, MOST, again, NULL, &count, NULL),
                      KB_E_ARGUMENT);
-    assert_int_equal(kb_detect_and_describe(model, &images[0], NULL, NULL, NULL, found, MOST, NULL, NULL, &count, NULL),
+    assert_int_equal(detect_and_describe(model, &images[0], NULL, NULL, NULL, found, MOST, NULL, NULL, &count, NULL),
                      KB_E_ARGUMENT);
-    assert_int_equal(kb_detect_and_describe(model, &images[0], NULL, NULL, NULL, NULL, 0, NULL, NULL, &count, NULL),
+    assert_int_equal(detect_and_describe(model, &images[0], NULL, NULL, NULL, NULL, 0, NULL, NULL, &count, NULL),
                      KB_OK);
     assert_int_equal(count, 0);
     kb_model_free(model);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "common/common.h"
+#include "../arrays.h"
 
 enum { MOST = 5000, WIDTH = 800, HEIGHT = 600 };
 
@@ -52,7 +53,7 @@ static size_t run_filter(putative *p, size_t *right)
 {
     size_t count = MOST + 1;
     *right = 0;
-    assert_int_equal(kb_filter(p->a, p->n, p->b, p->n, p->matches, p->n, NULL, NULL, p->out, &count), KB_OK);
+    assert_int_equal(filter_matches(p->a, p->n, p->b, p->n, p->matches, p->n, NULL, NULL, p->out, &count), KB_OK);
     assert_true(count <= p->n);
     for (size_t i = 0; i < count; i++) *right += p->right[p->out[i].a];
     for (size_t i = 1; i < count; i++) assert_true(p->out[i - 1].a < p->out[i].a);
@@ -118,14 +119,14 @@ static void test_in_place_and_few(void **state)
     size_t count, right, expected;
     make_putative(&p, 5, 400, 0.4);
     expected = run_filter(&p, &right);
-    assert_int_equal(kb_filter(p.a, p.n, p.b, p.n, p.matches, p.n, NULL, NULL, p.matches, &count), KB_OK);
+    assert_int_equal(filter_matches(p.a, p.n, p.b, p.n, p.matches, p.n, NULL, NULL, p.matches, &count), KB_OK);
     assert_int_equal(count, expected);
     assert_memory_equal(p.matches, p.out, count * sizeof *p.out);
     for (size_t n = 0; n <= 2; n++) { /* nobody can have two supporters */
-        assert_int_equal(kb_filter(p.a, p.n, p.b, p.n, p.matches, n, NULL, NULL, p.out, &count), KB_OK);
+        assert_int_equal(filter_matches(p.a, p.n, p.b, p.n, p.matches, n, NULL, NULL, p.out, &count), KB_OK);
         assert_int_equal(count, 0);
     }
-    assert_int_equal(kb_filter(NULL, 0, NULL, 0, NULL, 0, NULL, NULL, NULL, &count), KB_OK);
+    assert_int_equal(filter_matches(NULL, 0, NULL, 0, NULL, 0, NULL, NULL, NULL, &count), KB_OK);
 }
 
 static void test_numbers_that_are_odd(void **state)
@@ -151,11 +152,11 @@ static void test_wrong_arguments(void **state)
     static putative p;
     size_t count;
     make_putative(&p, 7, 10, 0);
-    assert_int_equal(kb_filter(p.a, 10, p.b, 10, p.matches, 10, NULL, NULL, p.out, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_filter(NULL, 10, p.b, 10, p.matches, 10, NULL, NULL, p.out, &count), KB_E_ARGUMENT);
-    assert_int_equal(kb_filter(p.a, 9, p.b, 10, p.matches, 10, NULL, NULL, p.out, &count), KB_E_ARGUMENT);
+    assert_int_equal(filter_matches(p.a, 10, p.b, 10, p.matches, 10, NULL, NULL, p.out, NULL), KB_E_ARGUMENT);
+    assert_int_equal(filter_matches(NULL, 10, p.b, 10, p.matches, 10, NULL, NULL, p.out, &count), KB_E_ARGUMENT);
+    assert_int_equal(filter_matches(p.a, 9, p.b, 10, p.matches, 10, NULL, NULL, p.out, &count), KB_E_ARGUMENT);
     p.matches[3].b = -1;
-    assert_int_equal(kb_filter(p.a, 10, p.b, 10, p.matches, 10, NULL, NULL, p.out, &count), KB_E_ARGUMENT);
+    assert_int_equal(filter_matches(p.a, 10, p.b, 10, p.matches, 10, NULL, NULL, p.out, &count), KB_E_ARGUMENT);
     p.matches[3].b = 3;
     kb_filter_options o;
     const float wrong[] = {-1, NAN, INFINITY};
@@ -163,12 +164,12 @@ static void test_wrong_arguments(void **state)
         for (int field = 0; field < 3; field++) {
             KB_INIT(o);
             *(field == 0 ? &o.tolerance : field == 1 ? &o.max_angle : &o.max_scale) = wrong[i];
-            assert_int_equal(kb_filter(p.a, 10, p.b, 10, p.matches, 10, &o, NULL, p.out, &count), KB_E_ARGUMENT);
+            assert_int_equal(filter_matches(p.a, 10, p.b, 10, p.matches, 10, &o, NULL, p.out, &count), KB_E_ARGUMENT);
         }
     }
     KB_INIT(o);
     o.min_support = -1;
-    assert_int_equal(kb_filter(p.a, 10, p.b, 10, p.matches, 10, &o, NULL, p.out, &count), KB_E_ARGUMENT);
+    assert_int_equal(filter_matches(p.a, 10, p.b, 10, p.matches, 10, &o, NULL, p.out, &count), KB_E_ARGUMENT);
 }
 
 int main(void)

@@ -241,7 +241,7 @@ static void test_too_few(void **state)
         kb_fit_options o = options_for(&s, (kb_geometry)geometry, 3);
         for (size_t n = 0; n < (geometry == KB_GEOMETRY_HOMOGRAPHY ? 4 : 7); n++) {
             uint8_t inliers[8] = {9, 9, 9, 9, 9, 9, 9, 9};
-            assert_int_equal(kb_fit(n ? s.pairs : NULL, n, &o, NULL, inliers, &r), KB_OK);
+            assert_int_equal(kb_fit(n ? s.pairs : NULL, n, &o, NULL, inliers, &r, NULL), KB_OK);
             assert_int_equal(r.result, KB_FIT_TOO_FEW);
             assert_true(r.inliers == 0 && r.model[8] == 0);
             for (size_t i = 0; i < n; i++) assert_int_equal(inliers[i], 0);
@@ -422,7 +422,7 @@ static void test_candidates_and_looks(void **state)
     kb_fit_report r;
     KB_INIT(r);
     o.looks = -1;
-    assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &r), KB_E_ARGUMENT);
+    assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &r, NULL), KB_E_ARGUMENT);
 }
 
 static void test_what_deserves_belief(void **state)

@@ -255,7 +255,7 @@ static void test_the_same_every_time(void **state)
             kb_fit_report a = fit_with(&s, &o, first), b;
             KB_INIT(b);
             assert_int_equal(a.result, KB_FIT_FOUND);
-            assert_int_equal(kb_fit(s.pairs, s.n, &o, workspace, again, &b), KB_OK);
+            assert_int_equal(kb_fit(s.pairs, s.n, &o, workspace, again, &b, NULL), KB_OK);
             assert_memory_equal(a.model, b.model, sizeof a.model);
             assert_memory_equal(first, again, s.n);
             assert_int_equal(a.iterations, b.iterations);
@@ -282,25 +282,25 @@ static void test_wrong_arguments(void **state)
     KB_INIT(r);
     (void)state;
     make_plane(&s, 1, 20, 0, 0);
-    assert_int_equal(kb_fit(s.pairs, s.n, NULL, NULL, NULL, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_fit(NULL, 20, NULL, NULL, NULL, &r), KB_E_ARGUMENT);
+    assert_int_equal(kb_fit(s.pairs, s.n, NULL, NULL, NULL, NULL, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_fit(NULL, 20, NULL, NULL, NULL, &r, NULL), KB_E_ARGUMENT);
     const double thresholds[] = {-1, NAN, INFINITY}, confidences[] = {-0.5, 1, 2, NAN};
     for (size_t i = 0; i < KBI_COUNT(thresholds); i++) {
         KB_INIT(o);
         o.threshold = thresholds[i];
-        assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &r), KB_E_ARGUMENT);
+        assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &r, NULL), KB_E_ARGUMENT);
     }
     for (size_t i = 0; i < KBI_COUNT(confidences); i++) {
         KB_INIT(o);
         o.confidence = confidences[i];
-        assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &r), KB_E_ARGUMENT);
+        assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &r, NULL), KB_E_ARGUMENT);
     }
     KB_INIT(o);
     o.geometry = (kb_geometry)7;
-    assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &r), KB_E_ARGUMENT);
+    assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &r, NULL), KB_E_ARGUMENT);
     KB_INIT(o);
     o.max_iterations = -1;
-    assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &r), KB_E_ARGUMENT);
+    assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &r, NULL), KB_E_ARGUMENT);
 }
 
 static void test_names(void **state)

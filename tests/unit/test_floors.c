@@ -17,6 +17,7 @@
 #include "eval/scale.h"
 #include "learn/random.h"
 #include "solid.h"
+#include "../arrays.h"
 
 enum { WIDTH = 480, HEIGHT = 360, KEYPOINTS = 500, BORDER = 16 };
 enum { FLAT, SOLID, SCENES, PAIRS = 3 };
@@ -218,7 +219,7 @@ static bool geometry_is_right(const pair *p, bool flat, const kb_point_pair *poi
     options.threshold = flat ? 3 : 1.5;
     options.camera1 = &p->views[0].camera.k;
     options.camera2 = &p->views[1].camera.k;
-    assert_int_equal(kb_fit(points, n, &options, NULL, NULL, &fit), KB_OK);
+    assert_int_equal(kb_fit(points, n, &options, NULL, NULL, &fit, NULL), KB_OK);
     return fit.result == KB_FIT_FOUND && (flat ? corner_error(p, fit.model) < 3 : pose_error(p, &fit) < 5);
 }
 
@@ -237,7 +238,7 @@ static void match_pair(const ev_method *method, const char *detector, const pair
     float *quality = calloc(k[0].count + 1, sizeof *quality);
     uint8_t *right = calloc(k[0].count + 1, 1);
     assert_true(ev_rows_match(&rows[0], &rows[1], true, 0, NULL, matches, &n, &error));
-    kb_match_points(k[0].items, k[0].count, k[1].items, k[1].count, matches, n, points, quality);
+    match_points(k[0].items, k[0].count, k[1].items, k[1].count, matches, n, points, quality);
     for (size_t i = 0; i < n; i++) {
         double x, y;
         right[i] = seen_again(p, &k[0].items[matches[i].a], &x, &y) && hypot(points[i].x2 - x, points[i].y2 - y) <= 3;

@@ -162,7 +162,7 @@ static void test_essential_gives_the_relative_pose(void **state)
             kb_fit_report report;
             uint8_t inliers[MOST];
             new_report(&report);
-            assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, inliers, &report), KB_OK);
+            assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, inliers, &report, NULL), KB_OK);
             assert_int_equal(report.result, KB_FIT_FOUND);
             assert_true(rotation_error(report.rotation, s.rotation) <= cases[k].rotation);
             assert_true(direction_error(report.translation, s.translation) <= cases[k].translation);
@@ -196,7 +196,7 @@ static double auc_of_solid_scenes(double outliers, double on_facade, bool ratio_
         o.plain_ransac = plain;
         o.seed = (uint64_t)i;
         new_report(&report);
-        assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report), KB_OK);
+        assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report, NULL), KB_OK);
         if (report.result != KB_FIT_FOUND) continue;
         double error = fmax(rotation_error(report.rotation, s.rotation), direction_error(report.translation, s.translation));
         sum += fmax(0, 1 - error / 5);
@@ -227,13 +227,13 @@ static void test_a_turning_camera_has_no_essential_matrix(void **state)
     kb_fit_options o = options_of(&s, KB_GEOMETRY_ESSENTIAL, 1.5);
     kb_fit_report report;
     new_report(&report);
-    assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report), KB_OK);
+    assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report, NULL), KB_OK);
     assert_int_equal(report.result, KB_FIT_DEGENERATE);
 
     o.geometry = KB_GEOMETRY_ROTATION;
     o.threshold = 3;
     uint8_t inliers[MOST];
-    assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, inliers, &report), KB_OK);
+    assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, inliers, &report, NULL), KB_OK);
     assert_int_equal(report.result, KB_FIT_FOUND);
     assert_true(rotation_error(report.rotation, s.rotation) < 0.05);
     assert_true(wrong_inliers(&s, inliers) <= 4);
@@ -250,17 +250,17 @@ static void test_calibrated_geometries_need_a_camera(void **state)
     for (kb_geometry g = KB_GEOMETRY_ESSENTIAL; g <= KB_GEOMETRY_ROTATION; g++) {
         kb_fit_options o = options_of(&s, g, 1);
         o.camera1 = NULL;
-        assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report), KB_E_ARGUMENT);
+        assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report, NULL), KB_E_ARGUMENT);
         kb_camera bad = s.camera;
         o.camera1 = &bad;
         bad.fx = 0;
-        assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report), KB_E_ARGUMENT);
+        assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report, NULL), KB_E_ARGUMENT);
         bad.fx = NAN;
-        assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report), KB_E_ARGUMENT);
+        assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report, NULL), KB_E_ARGUMENT);
     }
     kb_fit_options o = options_of(&s, KB_GEOMETRY_HOMOGRAPHY, 1);
     o.camera1 = NULL;
-    assert_int_equal(kb_fit_pose(s.points, s.n, &o, NULL, NULL, &report), KB_E_ARGUMENT);
+    assert_int_equal(kb_fit_pose(s.points, s.n, &o, NULL, NULL, &report, NULL), KB_E_ARGUMENT);
 }
 
 /* ---------------------------------------------------------------------------------------- similarity and affine */
@@ -308,7 +308,7 @@ static void test_similarity_and_affine(void **state)
             kb_fit_report report;
             uint8_t inliers[MOST];
             new_report(&report);
-            assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, inliers, &report), KB_OK);
+            assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, inliers, &report, NULL), KB_OK);
             assert_int_equal(report.result, KB_FIT_FOUND);
             assert_true(largest_shift(report.model, truth) < 0.5);
             assert_true(wrong_inliers(&s, inliers) <= 2);
@@ -335,11 +335,11 @@ static void test_a_line_determines_a_similarity_but_no_affine_map(void **state)
     kb_fit_report report;
     o.camera1 = NULL;
     new_report(&report);
-    assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report), KB_OK);
+    assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report, NULL), KB_OK);
     assert_int_equal(report.result, KB_FIT_FOUND);
     assert_true(largest_shift(report.model, turn) < 1e-6);
     o.geometry = KB_GEOMETRY_AFFINE;
-    assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report), KB_OK);
+    assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report, NULL), KB_OK);
     assert_int_equal(report.result, KB_FIT_DEGENERATE);
 }
 
@@ -354,13 +354,13 @@ static void test_noise_is_no_geometry(void **state)
             kb_fit_options o = options_of(&s, g, 2);
             kb_fit_report report;
             new_report(&report);
-            assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report), KB_OK);
+            assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report, NULL), KB_OK);
             found += report.result == KB_FIT_FOUND;
         }
         kb_fit_options o = options_of(&s, KB_GEOMETRY_HOMOGRAPHY, 2);
         kb_fit_report report;
         new_report(&report);
-        assert_int_equal(kb_fit_pose(s.points, s.n, &o, NULL, NULL, &report), KB_OK);
+        assert_int_equal(kb_fit_pose(s.points, s.n, &o, NULL, NULL, &report, NULL), KB_OK);
         found += report.result == KB_FIT_FOUND;
     }
     assert_true(found <= 1);
@@ -382,7 +382,7 @@ static void test_absolute_pose(void **state)
             kb_fit_report report;
             uint8_t inliers[MOST];
             new_report(&report);
-            assert_int_equal(kb_fit_pose(s.points, s.n, &o, NULL, inliers, &report), KB_OK);
+            assert_int_equal(kb_fit_pose(s.points, s.n, &o, NULL, inliers, &report, NULL), KB_OK);
             assert_int_equal(report.result, KB_FIT_FOUND);
             assert_true(rotation_error(report.rotation, s.rotation) <= cases[k].rotation);
             const double origin[3] = {100, -50, 7}; /* of the scene's coordinates */
@@ -404,18 +404,18 @@ static void test_pose_of_bad_input(void **state)
     kb_fit_options o = options_of(&s, KB_GEOMETRY_HOMOGRAPHY, 2);
     kb_fit_report report;
     new_report(&report);
-    assert_int_equal(kb_fit_pose(NULL, 0, &o, NULL, NULL, &report), KB_OK);
+    assert_int_equal(kb_fit_pose(NULL, 0, &o, NULL, NULL, &report, NULL), KB_OK);
     assert_int_equal(report.result, KB_FIT_TOO_FEW);
     for (size_t i = 0; i < s.n; i++) s.points[i].X = s.points[i].Y = s.points[i].Z = 5;
-    assert_int_equal(kb_fit_pose(s.points, s.n, &o, NULL, NULL, &report), KB_OK);
+    assert_int_equal(kb_fit_pose(s.points, s.n, &o, NULL, NULL, &report, NULL), KB_OK);
     assert_int_equal(report.result, KB_FIT_DEGENERATE);
     for (size_t i = 0; i < s.n; i++) s.points[i].X = (double)i, s.points[i].Y = 2.0 * (double)i, s.points[i].Z = 3.0 * (double)i;
-    assert_int_equal(kb_fit_pose(s.points, s.n, &o, NULL, NULL, &report), KB_OK);
+    assert_int_equal(kb_fit_pose(s.points, s.n, &o, NULL, NULL, &report, NULL), KB_OK);
     assert_int_equal(report.result, KB_FIT_DEGENERATE);
     make_space(&s, 2, 100, 0, 0, 1);
     const double odd[] = {NAN, INFINITY, -INFINITY, 1e300, -1e308};
     for (size_t i = 0; i < 25; i++) (&s.points[i].X)[i % 5] = odd[i / 5];
-    assert_int_equal(kb_fit_pose(s.points, s.n, &o, NULL, NULL, &report), KB_OK);
+    assert_int_equal(kb_fit_pose(s.points, s.n, &o, NULL, NULL, &report, NULL), KB_OK);
     assert_int_equal(report.result, KB_FIT_FOUND);
     assert_true(rotation_error(report.rotation, s.rotation) < 1e-5);
 }
@@ -508,12 +508,12 @@ static void test_geometries_through_a_fisheye(void **state)
         kb_fit_report report;
         o.camera1 = &lens;
         new_report(&report);
-        assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report), KB_OK);
+        assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &report, NULL), KB_OK);
         assert_int_equal(report.result, KB_FIT_FOUND);
         assert_true(rotation_error(report.rotation, s.rotation) < 0.02);
         if (!turning) assert_true(direction_error(report.translation, s.translation) < 0.2);
         new_report(&report);
-        assert_int_equal(kb_fit_pose(s.points, s.n, &o, NULL, NULL, &report), KB_OK);
+        assert_int_equal(kb_fit_pose(s.points, s.n, &o, NULL, NULL, &report, NULL), KB_OK);
         assert_int_equal(report.result, KB_FIT_FOUND);
         assert_true(rotation_error(report.rotation, s.rotation) < 0.02);
     }
@@ -641,8 +641,8 @@ static void test_the_same_every_time(void **state)
         kb_fit_report a, b;
         uint8_t first[MOST], again[MOST];
         new_report(&a), new_report(&b);
-        assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, first, &a), KB_OK);
-        assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, again, &b), KB_OK);
+        assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, first, &a, NULL), KB_OK);
+        assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, again, &b, NULL), KB_OK);
         assert_memory_equal(&a, &b, sizeof a);
         assert_memory_equal(first, again, s.n);
     }

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "common/common.h"
+#include "../arrays.h"
 
 enum { N = 1200, BYTES = 32, WIDTH = 640, HEIGHT = 480 };
 
@@ -112,7 +113,7 @@ static void test_guided_is_the_plain_loop(void **state)
             o.any_angle = 1;
             o.parallel = threads ? kb_pool_parallel(pool) : NULL;
             size_t n = plain_guided(&a, &b, guides, 0.9f, 90, expected), count;
-            assert_int_equal(kb_match_guided(a.rows, guides, N, b.rows, b.keypoints, N, BYTES, &o, NULL, found, &count),
+            assert_int_equal(match_guided(a.rows, guides, N, b.rows, b.keypoints, N, BYTES, &o, NULL, found, &count),
                              KB_OK);
             assert_int_equal(count, n);
             assert_true(n > N / 2);
@@ -145,7 +146,7 @@ static void test_guides_of_geometries(void **state)
     static kb_guide guides[N];
     size_t count;
     make_frames(&a, &b, guides, 6);
-    assert_int_equal(kb_match_guided(a.rows, g, 2, b.rows, b.keypoints, N, BYTES, NULL, NULL, found, &count), KB_OK);
+    assert_int_equal(match_guided(a.rows, g, 2, b.rows, b.keypoints, N, BYTES, NULL, NULL, found, &count), KB_OK);
     assert_int_equal(count, 0);
     kb_guides_homography(NULL, k, 1, 5, g);
     kb_guides_epipolar(shift, NULL, 1, 640, 480, 2, g);
@@ -164,8 +165,8 @@ static void test_turns_must_agree(void **state)
     guides[1].angle = -1;                                                       /* and an unknown one */
     KB_INIT(o);
     o.any_angle = 1;
-    assert_int_equal(kb_match_guided(a.rows, guides, N, b.rows, b.keypoints, N, BYTES, &o, NULL, all, &before), KB_OK);
-    assert_int_equal(kb_match_guided(a.rows, guides, N, b.rows, b.keypoints, N, BYTES, NULL, NULL, found, &after),
+    assert_int_equal(match_guided(a.rows, guides, N, b.rows, b.keypoints, N, BYTES, &o, NULL, all, &before), KB_OK);
+    assert_int_equal(match_guided(a.rows, guides, N, b.rows, b.keypoints, N, BYTES, NULL, NULL, found, &after),
                      KB_OK);
     assert_true(after < before && after > before * 8 / 10);
     for (size_t i = 0; i < after; i++) {
@@ -195,21 +196,21 @@ static void test_guided_bad_input(void **state)
         b.keypoints[25 + i].y = odd[i % 5];
         b.keypoints[50 + i].angle = odd[i % 5];
     }
-    assert_int_equal(kb_match_guided(a.rows, guides, N, b.rows, b.keypoints, N, BYTES, NULL, NULL, found, &count), KB_OK);
+    assert_int_equal(match_guided(a.rows, guides, N, b.rows, b.keypoints, N, BYTES, NULL, NULL, found, &count), KB_OK);
     for (size_t i = 0; i < count; i++) {
         assert_true(found[i].a >= 50 && found[i].b >= 50);
         assert_true(found[i].a != 100 && found[i].b != 100);
     }
-    assert_int_equal(kb_match_guided(NULL, NULL, 0, b.rows, b.keypoints, N, BYTES, NULL, NULL, NULL, &count), KB_OK);
+    assert_int_equal(match_guided(NULL, NULL, 0, b.rows, b.keypoints, N, BYTES, NULL, NULL, NULL, &count), KB_OK);
     assert_int_equal(count, 0);
-    assert_int_equal(kb_match_guided(a.rows, guides, N, NULL, NULL, 0, BYTES, NULL, NULL, found, &count), KB_OK);
-    assert_int_equal(kb_match_guided(a.rows, NULL, N, b.rows, b.keypoints, N, BYTES, NULL, NULL, found, &count),
+    assert_int_equal(match_guided(a.rows, guides, N, NULL, NULL, 0, BYTES, NULL, NULL, found, &count), KB_OK);
+    assert_int_equal(match_guided(a.rows, NULL, N, b.rows, b.keypoints, N, BYTES, NULL, NULL, found, &count),
                      KB_E_ARGUMENT);
-    assert_int_equal(kb_match_guided(a.rows, guides, N, b.rows, b.keypoints, N, 0, NULL, NULL, found, &count),
+    assert_int_equal(match_guided(a.rows, guides, N, b.rows, b.keypoints, N, 0, NULL, NULL, found, &count),
                      KB_E_ARGUMENT);
     KB_INIT(o);
     o.max_ratio = 2;
-    assert_int_equal(kb_match_guided(a.rows, guides, N, b.rows, b.keypoints, N, BYTES, &o, NULL, found, &count),
+    assert_int_equal(match_guided(a.rows, guides, N, b.rows, b.keypoints, N, BYTES, &o, NULL, found, &count),
                      KB_E_ARGUMENT);
 }
 
@@ -246,11 +247,11 @@ static void test_stereo(void **state)
     kb_detect_options whole;
     KB_INIT(whole);
     whole.whole_pixels = 1; /* so that there is something to refine */
-    assert_int_equal(kb_detect(&li, &whole, NULL, kl, N, &nl, NULL), KB_OK);
-    assert_int_equal(kb_detect(&ri, &whole, NULL, kr, N, &nr, NULL), KB_OK);
+    assert_int_equal(detect_keypoints(&li, &whole, NULL, kl, N, &nl, NULL), KB_OK);
+    assert_int_equal(detect_keypoints(&ri, &whole, NULL, kr, N, &nr, NULL), KB_OK);
     assert_true(nl > 300 && nr > 300);
-    assert_int_equal(kb_describe(model, &li, kl, nl, NULL, NULL, rl, NULL), KB_OK);
-    assert_int_equal(kb_describe(model, &ri, kr, nr, NULL, NULL, rr, NULL), KB_OK);
+    assert_int_equal(describe_keypoints(model, &li, kl, nl, NULL, NULL, rl, NULL), KB_OK);
+    assert_int_equal(describe_keypoints(model, &ri, kr, nr, NULL, NULL, rr, NULL), KB_OK);
     kb_stereo_options o;
     KB_INIT(o);
     o.max_disparity = 60;
@@ -259,7 +260,7 @@ static void test_stereo(void **state)
     for (int refined = 0; refined < 2; refined++) {
         o.left = refined ? &li : NULL;
         o.right = refined ? &ri : NULL;
-        assert_int_equal(kb_match_stereo(rl, kl, nl, rr, kr, nr, BYTES, &o, NULL, matches, &count), KB_OK);
+        assert_int_equal(match_stereo(rl, kl, nl, rr, kr, nr, BYTES, &o, NULL, matches, &count), KB_OK);
         assert_true(count > 100);
         *(refined ? &fine : &coarse) = count;
         size_t good = 0;
@@ -276,11 +277,11 @@ static void test_stereo(void **state)
     assert_true(error[1] < 0.25);
 
     o.right = NULL; /* one image is no pair */
-    assert_int_equal(kb_match_stereo(rl, kl, nl, rr, kr, nr, BYTES, &o, NULL, matches, &count), KB_E_ARGUMENT);
+    assert_int_equal(match_stereo(rl, kl, nl, rr, kr, nr, BYTES, &o, NULL, matches, &count), KB_E_ARGUMENT);
     o.left = NULL;
     o.min_disparity = 100;
-    assert_int_equal(kb_match_stereo(rl, kl, nl, rr, kr, nr, BYTES, &o, NULL, matches, &count), KB_E_ARGUMENT);
-    assert_int_equal(kb_match_stereo(NULL, NULL, 0, rr, kr, nr, BYTES, NULL, NULL, NULL, &count), KB_OK);
+    assert_int_equal(match_stereo(rl, kl, nl, rr, kr, nr, BYTES, &o, NULL, matches, &count), KB_E_ARGUMENT);
+    assert_int_equal(match_stereo(NULL, NULL, 0, rr, kr, nr, BYTES, NULL, NULL, NULL, &count), KB_OK);
     kb_model_free(model);
 }
 

@@ -17,6 +17,7 @@
 #include "learn/validate.h"
 #include "render.h"
 #include "seal.h"
+#include "../arrays.h"
 
 /* ------------------------------------------------------------------------------------------------------- matrices */
 
@@ -219,7 +220,7 @@ static void make_set(kbi_patch_set *set, size_t points, size_t each, uint64_t se
         set->view[i] = (uint32_t)(i % each);
     }
     for (size_t p = 0; p <= points; p++) set->first[p] = p * each;
-    assert_int_equal(kb_sample_patches(&image, k, set->patches, NULL, NULL, set->pixels, NULL), KB_OK);
+    assert_int_equal(sample_patches(&image, k, set->patches, NULL, NULL, set->pixels, NULL), KB_OK);
     free(k);
     free(texture);
 }

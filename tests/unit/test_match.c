@@ -9,6 +9,7 @@
 
 #include "common/common.h"
 #include "match/hamming_block.h"
+#include "../arrays.h"
 
 /* ------------------------------------------------------------------------------------------------------ brute force */
 
@@ -100,7 +101,7 @@ static void compare_hamming(size_t na, size_t nb, size_t bytes, uint8_t mask, co
     kb_match *got = calloc(na + 1, sizeof *got), *want = calloc(na + 1, sizeof *want);
     float *d = distance_matrix(a, na, b, nb, bytes);
     size_t count = 99, expected = brute_force(d, na, nb, o, want);
-    assert_int_equal(kb_match_hamming(a, na, b, nb, bytes, o, NULL, got, &count), KB_OK);
+    assert_int_equal(match_rows(a, na, b, nb, bytes, o, NULL, got, &count), KB_OK);
     assert_same(got, count, want, expected);
     free(a), free(b), free(got), free(want), free(d);
 }
@@ -141,7 +142,7 @@ static void test_ties_go_to_the_lowest_index(void **state)
     kb_match matches[4];
     size_t count;
     (void)state;
-    assert_int_equal(kb_match_hamming(a, 4, b, 5, 1, NULL, NULL, matches, &count), KB_OK);
+    assert_int_equal(match_rows(a, 4, b, 5, 1, NULL, NULL, matches, &count), KB_OK);
     assert_int_equal(count, 2);
     assert_true(matches[0].a == 0 && matches[0].b == 1 && matches[0].distance == 0 && matches[0].second == 0);
     assert_true(matches[1].a == 1 && matches[1].b == 0);
@@ -156,10 +157,10 @@ static void test_ratio_of_zeros_rejects(void **state)
     (void)state;
     KB_INIT(o);
     o.max_ratio = 1;
-    assert_int_equal(kb_match_hamming(a, 1, b, 2, 1, &o, NULL, &match, &count), KB_OK);
+    assert_int_equal(match_rows(a, 1, b, 2, 1, &o, NULL, &match, &count), KB_OK);
     assert_int_equal(count, 0);
     /* Without a second neighbour nothing speaks against the first. */
-    assert_int_equal(kb_match_hamming(a, 1, b, 1, 1, &o, NULL, &match, &count), KB_OK);
+    assert_int_equal(match_rows(a, 1, b, 1, 1, &o, NULL, &match, &count), KB_OK);
     assert_int_equal(count, 1);
     assert_true(isinf(match.second));
 }
@@ -170,12 +171,12 @@ static void test_nothing_to_match(void **state)
     kb_match match;
     size_t count = 5;
     (void)state;
-    assert_int_equal(kb_match_hamming(NULL, 0, row, 1, 32, NULL, NULL, NULL, &count), KB_OK);
+    assert_int_equal(match_rows(NULL, 0, row, 1, 32, NULL, NULL, NULL, &count), KB_OK);
     assert_int_equal(count, 0);
     count = 5;
-    assert_int_equal(kb_match_hamming(row, 1, NULL, 0, 32, NULL, NULL, &match, &count), KB_OK);
+    assert_int_equal(match_rows(row, 1, NULL, 0, 32, NULL, NULL, &match, &count), KB_OK);
     assert_int_equal(count, 0);
-    assert_int_equal(kb_match_float(NULL, 0, NULL, 0, 128, NULL, NULL, NULL, &count), KB_OK);
+    assert_int_equal(match_floats(NULL, 0, NULL, 0, 128, NULL, NULL, NULL, &count), KB_OK);
     assert_int_equal(count, 0);
 }
 
@@ -187,40 +188,94 @@ static void test_wrong_arguments(void **state)
     kb_match_options o;
     size_t count;
     (void)state;
-    assert_int_equal(kb_match_hamming(row, 1, row, 1, 0, NULL, NULL, &match, &count), KB_E_ARGUMENT);
-    assert_int_equal(kb_match_hamming(row, 1, row, 1, 4097, NULL, NULL, &match, &count), KB_E_ARGUMENT);
-    assert_int_equal(kb_match_hamming(NULL, 1, row, 1, 32, NULL, NULL, &match, &count), KB_E_ARGUMENT);
-    assert_int_equal(kb_match_hamming(row, 1, NULL, 1, 32, NULL, NULL, &match, &count), KB_E_ARGUMENT);
+    assert_int_equal(match_rows(row, 1, row, 1, 0, NULL, NULL, &match, &count), KB_E_ARGUMENT);
+    assert_int_equal(match_rows(row, 1, row, 1, 4097, NULL, NULL, &match, &count), KB_E_ARGUMENT);
+    assert_int_equal(match_rows(NULL, 1, row, 1, 32, NULL, NULL, &match, &count), KB_E_ARGUMENT);
+    assert_int_equal(match_rows(row, 1, NULL, 1, 32, NULL, NULL, &match, &count), KB_E_ARGUMENT);
     assert_int_equal(kb_hamming(NULL, row, 8), -1);
     assert_int_equal(kb_hamming(row, NULL, 8), -1);
     assert_int_equal(kb_hamming(NULL, NULL, 0), 0);
-    assert_int_equal(kb_match_hamming(row, 1, row, 1, 32, NULL, NULL, NULL, &count), KB_E_ARGUMENT);
-    assert_int_equal(kb_match_hamming(row, 1, row, 1, 32, NULL, NULL, &match, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_match_float(values, 1, values, 1, 0, NULL, NULL, &match, &count), KB_E_ARGUMENT);
+    assert_int_equal(match_rows(row, 1, row, 1, 32, NULL, NULL, NULL, &count), KB_E_ARGUMENT);
+    assert_int_equal(match_rows(row, 1, row, 1, 32, NULL, NULL, &match, NULL), KB_E_ARGUMENT);
+    assert_int_equal(match_floats(values, 1, values, 1, 0, NULL, NULL, &match, &count), KB_E_ARGUMENT);
     const float ratios[] = {-0.1f, 1.01f, NAN};
     for (size_t i = 0; i < KBI_COUNT(ratios); i++) {
         KB_INIT(o);
         o.max_ratio = ratios[i];
-        assert_int_equal(kb_match_hamming(row, 1, row, 1, 32, &o, NULL, &match, &count), KB_E_ARGUMENT);
+        assert_int_equal(match_rows(row, 1, row, 1, 32, &o, NULL, &match, &count), KB_E_ARGUMENT);
     }
     KB_INIT(o);
     o.max_distance = -1;
-    assert_int_equal(kb_match_hamming(row, 1, row, 1, 32, &o, NULL, &match, &count), KB_E_ARGUMENT);
+    assert_int_equal(match_rows(row, 1, row, 1, 32, &o, NULL, &match, &count), KB_E_ARGUMENT);
     KB_INIT(o);
     o.struct_size = 1;
-    assert_int_equal(kb_match_hamming(row, 1, row, 1, 32, &o, NULL, &match, &count), KB_E_STRUCT);
+    assert_int_equal(match_rows(row, 1, row, 1, 32, &o, NULL, &match, &count), KB_E_STRUCT);
     static const size_t strides[] = {1, 31, SIZE_MAX};
+    kb_error error;
     for (size_t i = 0; i < KBI_COUNT(strides); i++) {
-        KB_INIT(o);
-        o.stride_a = strides[i];
-        assert_int_equal(kb_match_hamming(row, 2, row, 1, 32, &o, NULL, &match, &count), KB_E_ARGUMENT);
-        KB_INIT(o);
-        o.stride_b = strides[i];
-        assert_int_equal(kb_match_hamming(row, 1, row, 2, 32, &o, NULL, &match, &count), KB_E_ARGUMENT);
+        kb_features two = arrays_features(NULL, row, 2, 32), one = arrays_features(NULL, row, 1, 32);
+        two.row_stride = strides[i];
+        assert_int_equal(kb_match_features(&two, &one, NULL, NULL, &match, &count, &error), KB_E_ARGUMENT);
+        assert_string_equal(error.field, "row_stride");
+        assert_int_equal(kb_match_features(&one, &two, NULL, NULL, &match, &count, &error), KB_E_ARGUMENT);
     }
+    kb_features floats = arrays_features(NULL, values, 1, 4);
+    floats.floats = 1;
+    floats.row_stride = 18; /* no multiple of a float's size */
+    assert_int_equal(kb_match_features(&floats, &floats, NULL, NULL, &match, &count, NULL), KB_E_ARGUMENT);
+}
+
+static void test_features_that_cannot_be_compared(void **state)
+{
+    const uint8_t row[64] = {1};
+    kb_features a = arrays_features(NULL, row, 1, 32), b = arrays_features(NULL, row, 1, 64);
+    kb_match match;
+    kb_match_options o;
+    kb_error error;
+    size_t count;
+    (void)state;
+    assert_int_equal(kb_match_features(&a, &b, NULL, NULL, &match, &count, &error), KB_E_MODEL);
+    assert_string_equal(error.field, "row_bytes");
+    b.row_bytes = 32;
+    b.floats = 1;
+    assert_int_equal(kb_match_features(&a, &b, NULL, NULL, &match, &count, &error), KB_E_ARGUMENT);
+    assert_string_equal(error.field, "floats");
+    b.floats = 0;
+    a.model_id = 1;
+    assert_int_equal(kb_match_features(&a, &b, NULL, NULL, &match, &count, &error), KB_OK);
+    b.model_id = 2;
+    assert_int_equal(kb_match_features(&a, &b, NULL, NULL, &match, &count, &error), KB_E_MODEL);
     KB_INIT(o);
-    o.stride_a = 18; /* no multiple of a float's size */
-    assert_int_equal(kb_match_float(values, 1, values, 1, 4, &o, NULL, &match, &count), KB_E_ARGUMENT);
+    o.max_ratio = 1.5f;
+    assert_int_equal(kb_match_features(&a, &a, &o, NULL, &match, &count, &error), KB_E_ARGUMENT);
+    assert_string_equal(error.field, "max_ratio");
+    assert_string_equal(error.text, "max_ratio is 1.5, but must be 0 to 1");
+}
+
+/* A workspace in a buffer that is too small says how many bytes it lacks; with these it suffices. */
+static void test_a_small_workspace_says_what_it_lacks(void **state)
+{
+    enum { ROWS = 300 };
+    static uint8_t rows[ROWS * 32], buffer[1 << 20];
+    static kb_match matches[ROWS];
+    kb_features f = arrays_features(NULL, rows, ROWS, 32);
+    kb_workspace *workspace;
+    kb_error error;
+    size_t size = 4096, count, missing;
+    (void)state;
+    for (int i = 0; i < ROWS * 32; i++) rows[i] = (uint8_t)(i * 31 + i / 32);
+    for (int tries = 0; tries < 20; tries++, size += missing) {
+        assert_int_equal(kb_workspace_create_in(buffer, size, &workspace), KB_OK);
+        kb_status status = kb_match_features(&f, &f, NULL, workspace, matches, &count, &error);
+        if (status == KB_OK) return;
+        assert_int_equal(status, KB_E_MEMORY);
+        assert_non_null(strstr(error.text, "rows_a, rows_b, row_bytes"));
+        const char *number = strstr(error.text, "at least ");
+        assert_non_null(number);
+        missing = (size_t)strtoul(number + 9, NULL, 10);
+        assert_true(missing > 0 && missing < sizeof buffer / 4);
+    }
+    fail();
 }
 
 /* Runs the tasks backwards, so that whatever depends on their order shows. */
@@ -238,14 +293,14 @@ static void test_threads_do_not_matter(void **state)
     kb_match one[NA], many[NA];
     size_t count, more;
     (void)state;
-    assert_int_equal(kb_match_hamming(a, NA, b, NB, 32, NULL, NULL, one, &count), KB_OK);
+    assert_int_equal(match_rows(a, NA, b, NB, 32, NULL, NULL, one, &count), KB_OK);
     assert_true(count > 20);
     for (int32_t threads = 2; threads < 256; threads += 31) {
         kb_parallel backwards = {run_backwards, NULL, threads};
         kb_match_options o;
         KB_INIT(o);
         o.parallel = &backwards;
-        assert_int_equal(kb_match_hamming(a, NA, b, NB, 32, &o, NULL, many, &more), KB_OK);
+        assert_int_equal(match_rows(a, NA, b, NB, 32, &o, NULL, many, &more), KB_OK);
         assert_same(many, more, one, count);
     }
     kb_pool *pool;
@@ -256,7 +311,7 @@ static void test_threads_do_not_matter(void **state)
     KB_INIT(o);
     o.parallel = kb_pool_parallel(pool);
     for (int i = 0; i < 20; i++) {
-        assert_int_equal(kb_match_hamming(a, NA, b, NB, 32, &o, workspace, many, &more), KB_OK);
+        assert_int_equal(match_rows(a, NA, b, NB, 32, &o, workspace, many, &more), KB_OK);
         assert_same(many, more, one, count);
     }
     kb_workspace_free(workspace);
@@ -273,11 +328,11 @@ static void test_nothing_is_allocated_the_second_time(void **state)
     size_t count;
     (void)state;
     assert_int_equal(kb_workspace_create(&workspace), KB_OK);
-    assert_int_equal(kb_match_hamming(a, 100, a, 100, 32, NULL, workspace, matches, &count), KB_OK);
+    assert_int_equal(match_rows(a, 100, a, 100, 32, NULL, workspace, matches, &count), KB_OK);
     assert_int_equal(count, 100);
     size_t held = kb_workspace_bytes(workspace);
     assert_true(held > 0);
-    assert_int_equal(kb_match_hamming(a, 90, a, 100, 32, NULL, workspace, matches, &count), KB_OK);
+    assert_int_equal(match_rows(a, 90, a, 100, 32, NULL, workspace, matches, &count), KB_OK);
     assert_int_equal(kb_workspace_bytes(workspace), held);
     kb_workspace_free(workspace);
     free(a);
@@ -325,11 +380,11 @@ static void test_zero_rows_never_match(void **state)
         size_t count;
         KB_INIT(o);
         o.one_way = one_way;
-        assert_int_equal(kb_match_hamming(a[0], 4, b[0], 4, 2, &o, NULL, matches, &count), KB_OK);
+        assert_int_equal(match_rows(a[0], 4, b[0], 4, 2, &o, NULL, matches, &count), KB_OK);
         assert_int_equal(count, 2); /* the zero row of b is as near to {1, 0} as {3, 0}, and comes first */
         assert_true(matches[0].a == 1 && matches[0].b == 1 && matches[0].distance == 1 && matches[0].second == 14);
         assert_true(matches[1].a == 3 && matches[1].b == 2 && matches[1].distance == 1 && matches[1].second == 14);
-        assert_int_equal(kb_match_hamming(a[0], 1, b[0], 4, 2, &o, NULL, matches, &count), KB_OK);
+        assert_int_equal(match_rows(a[0], 1, b[0], 4, 2, &o, NULL, matches, &count), KB_OK);
         assert_int_equal(count, 0);
     }
 }
@@ -340,7 +395,7 @@ static void test_zero_float_rows_never_match(void **state)
     kb_match matches[3];
     size_t count;
     (void)state;
-    assert_int_equal(kb_match_float(a, 3, b, 3, 2, NULL, NULL, matches, &count), KB_OK);
+    assert_int_equal(match_floats(a, 3, b, 3, 2, NULL, NULL, matches, &count), KB_OK);
     assert_int_equal(count, 1);
     assert_true(matches[0].a == 1 && matches[0].b == 1 && matches[0].distance == 2 && isinf(matches[0].second));
 }
@@ -364,15 +419,14 @@ static void test_rows_with_gaps(void **state)
     uint8_t *wide_a = with_gaps(a, NA, BYTES, BYTES + 3), *wide_b = with_gaps(b, NB, BYTES, BYTES + 32);
     kb_match packed[NA], got[NA];
     size_t expected, count;
-    assert_int_equal(kb_match_hamming(a, NA, b, NB, BYTES, NULL, NULL, packed, &expected), KB_OK);
+    assert_int_equal(match_rows(a, NA, b, NB, BYTES, NULL, NULL, packed, &expected), KB_OK);
     assert_true(expected > 10);
     for (int which = 1; which < 4; which++) {
-        kb_match_options o;
-        KB_INIT(o);
-        if (which & 1) o.stride_a = BYTES + 3;
-        if (which & 2) o.stride_b = BYTES + 32;
-        assert_int_equal(kb_match_hamming(which & 1 ? wide_a : a, NA, which & 2 ? wide_b : b, NB, BYTES, &o, NULL, got,
-                                          &count), KB_OK);
+        kb_features fa = arrays_features(NULL, which & 1 ? wide_a : a, NA, BYTES);
+        kb_features fb = arrays_features(NULL, which & 2 ? wide_b : b, NB, BYTES);
+        if (which & 1) fa.row_stride = BYTES + 3;
+        if (which & 2) fb.row_stride = BYTES + 32;
+        assert_int_equal(kb_match_features(&fa, &fb, NULL, NULL, got, &count, NULL), KB_OK);
         assert_same(got, count, packed, expected);
     }
     free(a), free(b), free(wide_a), free(wide_b);
@@ -385,16 +439,15 @@ static void test_float_rows_with_gaps(void **state)
     uint64_t seed = 22;
     kb_match packed[N], got[N];
     size_t expected, count;
-    kb_match_options o;
     (void)state;
     for (size_t i = 0; i < N * VALUES; i++) a[i] = (float)kbi_random_below(&seed, 99);
     for (size_t i = 0; i < N * VALUES; i++) b[i] = (float)kbi_random_below(&seed, 99);
-    KB_INIT(o);
-    o.stride_a = 24, o.stride_b = 36;
-    uint8_t *wide_a = with_gaps(a, N, 20, o.stride_a), *wide_b = with_gaps(b, N, 20, o.stride_b);
-    assert_int_equal(kb_match_float(a, N, b, N, VALUES, NULL, NULL, packed, &expected), KB_OK);
-    const float *rows_a = (const float *)(const void *)wide_a, *rows_b = (const float *)(const void *)wide_b;
-    assert_int_equal(kb_match_float(rows_a, N, rows_b, N, VALUES, &o, NULL, got, &count), KB_OK);
+    uint8_t *wide_a = with_gaps(a, N, 20, 24), *wide_b = with_gaps(b, N, 20, 36);
+    assert_int_equal(match_floats(a, N, b, N, VALUES, NULL, NULL, packed, &expected), KB_OK);
+    kb_features fa = arrays_features(NULL, wide_a, N, 20), fb = arrays_features(NULL, wide_b, N, 20);
+    fa.floats = fb.floats = 1;
+    fa.row_stride = 24, fb.row_stride = 36;
+    assert_int_equal(kb_match_features(&fa, &fb, NULL, NULL, got, &count, NULL), KB_OK);
     assert_same(got, count, packed, expected);
     free(wide_a), free(wide_b);
 }
@@ -407,17 +460,17 @@ static void test_points_of_matches(void **state)
     kb_point_pair pairs[2];
     float quality[2];
     (void)state;
-    assert_int_equal(kb_match_points(a, 2, b, 3, matches, 2, pairs, quality), KB_OK);
+    assert_int_equal(match_points(a, 2, b, 3, matches, 2, pairs, quality), KB_OK);
     assert_true(pairs[0].x1 == 3 && pairs[0].y1 == 4 && pairs[0].x2 == 7.5 && pairs[0].y2 == 8 && quality[0] == 10);
     assert_true(pairs[1].x1 == 1 && pairs[1].y1 == 2 && pairs[1].x2 == 9 && pairs[1].y2 == 0 && quality[1] == 11);
-    assert_int_equal(kb_match_points(a, 2, b, 3, matches, 2, pairs, NULL), KB_OK);
-    assert_int_equal(kb_match_points(NULL, 0, NULL, 0, NULL, 0, NULL, NULL), KB_OK);
-    assert_int_equal(kb_match_points(a, 2, b, 2, matches, 2, pairs, quality), KB_E_ARGUMENT);
-    assert_int_equal(kb_match_points(a, 1, b, 3, matches, 2, pairs, quality), KB_E_ARGUMENT);
-    assert_int_equal(kb_match_points(NULL, 2, b, 3, matches, 2, pairs, quality), KB_E_ARGUMENT);
-    assert_int_equal(kb_match_points(a, 2, b, 3, matches, 2, NULL, quality), KB_E_ARGUMENT);
+    assert_int_equal(match_points(a, 2, b, 3, matches, 2, pairs, NULL), KB_OK);
+    assert_int_equal(match_points(NULL, 0, NULL, 0, NULL, 0, NULL, NULL), KB_OK);
+    assert_int_equal(match_points(a, 2, b, 2, matches, 2, pairs, quality), KB_E_ARGUMENT);
+    assert_int_equal(match_points(a, 1, b, 3, matches, 2, pairs, quality), KB_E_ARGUMENT);
+    assert_int_equal(match_points(NULL, 2, b, 3, matches, 2, pairs, quality), KB_E_ARGUMENT);
+    assert_int_equal(match_points(a, 2, b, 3, matches, 2, NULL, quality), KB_E_ARGUMENT);
     matches[1].a = -1;
-    assert_int_equal(kb_match_points(a, 2, b, 3, matches, 2, pairs, quality), KB_E_ARGUMENT);
+    assert_int_equal(match_points(a, 2, b, 3, matches, 2, pairs, quality), KB_E_ARGUMENT);
 }
 
 /* ----------------------------------------------------------------------------------------------------------- floats */
@@ -452,7 +505,7 @@ static void test_float_is_brute_force(void **state)
             o.one_way = variant & 1;
             if (variant & 2) o.max_ratio = 0.95f, o.max_distance = sqrtf((float)values * 10);
             size_t expected = brute_force(d, NA, NB, &o, want);
-            assert_int_equal(kb_match_float(a, NA, b, NB, values, &o, NULL, got, &count), KB_OK);
+            assert_int_equal(match_floats(a, NA, b, NB, values, &o, NULL, got, &count), KB_OK);
             assert_same(got, count, want, expected);
         }
         free(a), free(b), free(d);
@@ -465,7 +518,7 @@ static void test_floats_that_are_not_finite(void **state)
     kb_match matches[3];
     size_t count;
     (void)state;
-    assert_int_equal(kb_match_float(a, 3, b, 2, 2, NULL, NULL, matches, &count), KB_OK);
+    assert_int_equal(match_floats(a, 3, b, 2, 2, NULL, NULL, matches, &count), KB_OK);
     assert_int_equal(count, 1);
     assert_true(matches[0].a == 2 && matches[0].b == 0 && matches[0].distance == 5 && isinf(matches[0].second));
 }
@@ -496,7 +549,7 @@ static void test_knn_is_brute_force(void **state)
         for (size_t c = 0; c < 3; c++) {
             int32_t k = ks[c];
             kb_neighbour *near = malloc(ROWS_A * (size_t)k * sizeof *near);
-            assert_int_equal(kb_match_knn(a, ROWS_A, b, ROWS_B, bytes, k, NULL, NULL, near), KB_OK);
+            assert_int_equal(match_knn(a, ROWS_A, b, ROWS_B, bytes, k, NULL, NULL, near), KB_OK);
             for (size_t i = 0; i < ROWS_A; i += i < 10 ? 1 : 37) {
                 for (int32_t r = 0; r < k; r++) {
                     const kb_neighbour *n = &near[i * (size_t)k + (size_t)r];
@@ -521,25 +574,28 @@ static void test_knn_of_few_rows_and_wrong_arguments(void **state)
     const uint8_t a[2] = {1, 3}, b[2] = {3, 7};
     kb_neighbour near[6];
     (void)state;
-    assert_int_equal(kb_match_knn(a, 2, b, 2, 1, 3, NULL, NULL, near), KB_OK);
+    assert_int_equal(match_knn(a, 2, b, 2, 1, 3, NULL, NULL, near), KB_OK);
     assert_true(near[0].index == 0 && near[1].index == 1 && near[2].index == -1);
     assert_true(near[3].index == 0 && near[3].distance == 0 && near[4].distance == 1 && near[5].index == -1);
-    assert_int_equal(kb_match_knn(a, 2, NULL, 0, 1, 3, NULL, NULL, near), KB_OK);
+    assert_int_equal(match_knn(a, 2, NULL, 0, 1, 3, NULL, NULL, near), KB_OK);
     assert_int_equal(near[0].index, -1);
+    const uint8_t apart[3] = {7, 3, 3};
+    kb_features fa = arrays_features(NULL, a, 2, 1), fb = arrays_features(NULL, apart, 2, 1);
+    fb.row_stride = 2;
+    assert_int_equal(kb_match_knn(&fa, &fb, 1, NULL, NULL, near, NULL), KB_OK);
+    assert_true(near[0].index == 1 && near[1].index == 1 && near[1].distance == 0);
+    fa.row_bytes = fb.row_bytes = 2;
+    fa.n = fb.n = 1;
+    fb.row_stride = 1;
+    assert_int_equal(kb_match_knn(&fa, &fb, 1, NULL, NULL, near, NULL), KB_E_ARGUMENT);
     kb_match_options options;
     KB_INIT(options);
-    options.stride_b = 2;
-    assert_int_equal(kb_match_knn(a, 2, (const uint8_t[]){7, 3, 3}, 2, 1, 1, &options, NULL, near), KB_OK);
-    assert_true(near[0].index == 1 && near[1].index == 1 && near[1].distance == 0);
-    assert_int_equal(kb_match_knn(a, 1, b, 1, 2, 1, &options, NULL, near), KB_OK);
-    options.stride_b = 1;
-    assert_int_equal(kb_match_knn(a, 1, b, 1, 2, 1, &options, NULL, near), KB_E_ARGUMENT);
     options.struct_size = 0;
-    assert_int_equal(kb_match_knn(a, 1, b, 1, 2, 1, &options, NULL, near), KB_E_STRUCT);
-    assert_int_equal(kb_match_knn(a, 2, b, 2, 1, 0, NULL, NULL, near), KB_E_ARGUMENT);
-    assert_int_equal(kb_match_knn(a, 2, b, 2, 0, 1, NULL, NULL, near), KB_E_ARGUMENT);
-    assert_int_equal(kb_match_knn(NULL, 2, b, 2, 1, 1, NULL, NULL, near), KB_E_ARGUMENT);
-    assert_int_equal(kb_match_knn(a, 2, b, 2, 1, 1, NULL, NULL, NULL), KB_E_ARGUMENT);
+    assert_int_equal(match_knn(a, 1, b, 1, 2, 1, &options, NULL, near), KB_E_STRUCT);
+    assert_int_equal(match_knn(a, 2, b, 2, 1, 0, NULL, NULL, near), KB_E_ARGUMENT);
+    assert_int_equal(match_knn(a, 2, b, 2, 0, 1, NULL, NULL, near), KB_E_ARGUMENT);
+    assert_int_equal(match_knn(NULL, 2, b, 2, 1, 1, NULL, NULL, near), KB_E_ARGUMENT);
+    assert_int_equal(match_knn(a, 2, b, 2, 1, 1, NULL, NULL, NULL), KB_E_ARGUMENT);
 }
 
 int main(void)
@@ -558,6 +614,8 @@ int main(void)
         cmocka_unit_test(test_zero_rows_never_match),
         cmocka_unit_test(test_zero_float_rows_never_match),
         cmocka_unit_test(test_rows_with_gaps),
+        cmocka_unit_test(test_features_that_cannot_be_compared),
+        cmocka_unit_test(test_a_small_workspace_says_what_it_lacks),
         cmocka_unit_test(test_float_rows_with_gaps),
         cmocka_unit_test(test_points_of_matches),
         cmocka_unit_test(test_float_is_brute_force),

@@ -8,6 +8,7 @@
 
 #include "common/common.h"
 #include "render.h"
+#include "../arrays.h"
 
 enum { WIDTH = 400, HEIGHT = 300, MOST = 500 };
 
@@ -98,7 +99,7 @@ static void match_free(matched *m)
 
 static kb_status run_refine(matched *m, const kb_refine_options *o)
 {
-    return kb_match_refine(&m->images[0], &m->images[1], m->a, m->n, m->b, m->n, m->matches, m->n, o, NULL, m->pairs,
+    return match_refine(&m->images[0], &m->images[1], m->a, m->n, m->b, m->n, m->matches, m->n, o, NULL, m->pairs,
                            m->correlations);
 }
 
@@ -243,7 +244,7 @@ static void borders_are_safe(void **state)
         render_keypoints(a, MOST, side, side, 1, 400, 8);
         render_keypoints(b, MOST, side, side, 1, 400, 9);
         for (int i = 0; i < MOST; i++) matches[i] = (kb_match){i, i, 0, 0};
-        assert_int_equal(kb_match_refine(&image, &image, a, MOST, b, MOST, matches, MOST, NULL, NULL, pairs, NULL), KB_OK);
+        assert_int_equal(match_refine(&image, &image, a, MOST, b, MOST, matches, MOST, NULL, NULL, pairs, NULL), KB_OK);
         for (int i = 0; i < MOST; i++) {
             assert_true(pairs[i].x2 >= -400 && pairs[i].x2 <= side + 400);
             assert_true(pairs[i].y2 >= -400 && pairs[i].y2 <= side + 400);
@@ -304,7 +305,7 @@ static void reserved_memory_suffices(void **state)
     assert_int_equal(kb_workspace_needed(&limits, &bytes), KB_OK);
     void *buffer = malloc(bytes);
     assert_int_equal(kb_workspace_create_in(buffer, bytes, &workspace), KB_OK);
-    assert_int_equal(kb_match_refine(&m.images[0], &m.images[1], m.a, m.n, m.b, m.n, m.matches, m.n, NULL, workspace,
+    assert_int_equal(match_refine(&m.images[0], &m.images[1], m.a, m.n, m.b, m.n, m.matches, m.n, NULL, workspace,
                                      m.pairs, NULL), KB_OK);
     limits.refine = 2;
     assert_int_equal(kb_workspace_needed(&limits, &bytes), KB_E_ARGUMENT);
@@ -322,11 +323,11 @@ static void wrong_arguments_are_refused(void **state)
     const kb_image *a = &m.images[0], *b = &m.images[1];
     kb_image none = *b;
     none.data = NULL;
-    assert_int_equal(kb_match_refine(NULL, b, m.a, m.n, m.b, m.n, m.matches, 1, NULL, NULL, m.pairs, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_match_refine(a, &none, m.a, m.n, m.b, m.n, m.matches, 1, NULL, NULL, m.pairs, NULL), KB_E_IMAGE);
-    assert_int_equal(kb_match_refine(a, b, NULL, m.n, m.b, m.n, m.matches, 1, NULL, NULL, m.pairs, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_match_refine(a, b, m.a, m.n, m.b, m.n, m.matches, 1, NULL, NULL, NULL, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_match_refine(a, b, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, NULL, NULL), KB_OK);
+    assert_int_equal(match_refine(NULL, b, m.a, m.n, m.b, m.n, m.matches, 1, NULL, NULL, m.pairs, NULL), KB_E_ARGUMENT);
+    assert_int_equal(match_refine(a, &none, m.a, m.n, m.b, m.n, m.matches, 1, NULL, NULL, m.pairs, NULL), KB_E_IMAGE);
+    assert_int_equal(match_refine(a, b, NULL, m.n, m.b, m.n, m.matches, 1, NULL, NULL, m.pairs, NULL), KB_E_ARGUMENT);
+    assert_int_equal(match_refine(a, b, m.a, m.n, m.b, m.n, m.matches, 1, NULL, NULL, NULL, NULL), KB_E_ARGUMENT);
+    assert_int_equal(match_refine(a, b, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, NULL, NULL), KB_OK);
     m.matches[3].b = (int32_t)m.n;
     assert_int_equal(run_refine(&m, NULL), KB_E_ARGUMENT);
     m.matches[3].b = -1;

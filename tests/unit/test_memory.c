@@ -9,6 +9,7 @@
 
 #include "model/model.h"
 #include "render.h"
+#include "../arrays.h"
 
 #define WIDTH 640
 #define HEIGHT 480
@@ -29,9 +30,9 @@ static size_t bytes_of_frame(kb_detector detector, const kb_model *model)
     options.detector = detector;
     options.max_keypoints = MOST;
     for (int pass = 0; pass < 2; pass++) {
-        assert_int_equal(kb_detect(&image, &options, workspace, keypoints, MOST, &count, NULL), KB_OK);
+        assert_int_equal(detect_keypoints(&image, &options, workspace, keypoints, MOST, &count, NULL), KB_OK);
         assert_true(count > MOST / 2);
-        assert_int_equal(kb_describe(model, &image, keypoints, count, NULL, workspace, rows, NULL), KB_OK);
+        assert_int_equal(describe_keypoints(model, &image, keypoints, count, NULL, workspace, rows, NULL), KB_OK);
         bytes = kb_workspace_bytes(workspace);
         if (pass == 0) first = bytes;
     }
@@ -101,12 +102,12 @@ static void full_lists_change_nothing(void **state)
             options.selection = (kb_selection)(KB_SELECTION_BEST + c / 3 % 4);
             options.max_keypoints = c / 12 ? MANY : 5;
             if (options.detector == KB_DETECTOR_SIFT) options.contrast_threshold = 0.001f;
-            assert_int_equal(kb_detect(&image, &options, NULL, expected, MANY, &n, NULL), KB_OK);
+            assert_int_equal(detect_keypoints(&image, &options, NULL, expected, MANY, &n, NULL), KB_OK);
             assert_int_equal(n, options.max_keypoints);
             for (int way = 0; way < 2; way++) {
                 options.low_memory = way;
                 options.parallel = way ? NULL : kb_pool_parallel(pool);
-                assert_int_equal(kb_detect(&image, &options, NULL, found, MANY, &count, NULL), KB_OK);
+                assert_int_equal(detect_keypoints(&image, &options, NULL, found, MANY, &count, NULL), KB_OK);
                 assert_int_equal(count, n);
                 assert_memory_equal(found, expected, n * sizeof *found);
             }
@@ -176,21 +177,21 @@ static kb_status run_frame(const kb_image *image, const kb_detect_options *detec
     fit.geometry = number % 2 ? KB_GEOMETRY_HOMOGRAPHY : KB_GEOMETRY_FUNDAMENTAL;
     int now = number & 1;
     size_t n = 0, found = 0, *count = &f->counts[now];
-    kb_status status = kb_detect(image, detect, ws, f->keypoints, SMALL_MOST, &n, NULL);
+    kb_status status = detect_keypoints(image, detect, ws, f->keypoints, SMALL_MOST, &n, NULL);
     if (status == KB_OK)
-        status = kb_select(f->keypoints, n, image->width, image->height, (kb_selection)(1 + number % 4), n / 2 + 1, ws,
+        status = select_keypoints(f->keypoints, n, image->width, image->height, (kb_selection)(1 + number % 4), n / 2 + 1, ws,
                            count);
     n = *count;
     if (number % 3 == 0 && n > 0) f->keypoints[0].x = -100; /* a row of zeros */
-    if (status == KB_OK) status = kb_orient(image, f->keypoints, n, NULL, ws, NULL);
-    if (status == KB_OK) status = kb_describe(model, image, f->keypoints, n, &describe, ws, f->rows[now], NULL);
+    if (status == KB_OK) status = orient_keypoints(image, f->keypoints, n, NULL, ws, NULL);
+    if (status == KB_OK) status = describe_keypoints(model, image, f->keypoints, n, &describe, ws, f->rows[now], NULL);
     size_t bytes = (size_t)model->row_bytes;
     if (status == KB_OK)
-        status = kb_match_hamming(f->rows[0], f->counts[0], f->rows[1], f->counts[1], bytes, &match, ws, f->matches,
+        status = match_rows(f->rows[0], f->counts[0], f->rows[1], f->counts[1], bytes, &match, ws, f->matches,
                                   &found);
     for (size_t i = 0; i < n; i++)
         f->pairs[i] = (kb_point_pair){f->keypoints[i].x, f->keypoints[i].y, (double)i, 3.0 * (double)(i % 7)};
-    if (status == KB_OK) status = kb_fit(f->pairs, n, &fit, ws, NULL, &report);
+    if (status == KB_OK) status = kb_fit(f->pairs, n, &fit, ws, NULL, &report, NULL);
     return status;
 }
 
@@ -284,12 +285,12 @@ static kb_status run_describing(int call, const kb_model *model, const describe_
     KB_INIT(o);
     o.parallel = in->parallel;
     switch (call) {
-    case 0: return kb_describe(model, &in->image, in->keypoints, N, &o, ws, rows, NULL);
-    case 1: return kb_describe_float(model, &in->image, in->keypoints, N, &o, ws, floats, NULL);
-    case 2: return kb_describe_patches(model, in->patches, N, 32, &o, ws, rows);
-    case 3: return kb_describe_patches_float(model, in->patches, N, 32, &o, ws, floats);
-    case 4: return kb_sample_patches(&in->image, in->keypoints, N, &o, ws, rows, NULL);
-    default: return kb_sample_octaves(&in->image, in->keypoints, N, &o, ws, rows, NULL);
+    case 0: return describe_keypoints(model, &in->image, in->keypoints, N, &o, ws, rows, NULL);
+    case 1: return describe_keypoints_float(model, &in->image, in->keypoints, N, &o, ws, floats, NULL);
+    case 2: return describe_patches(model, in->patches, N, 32, &o, ws, rows);
+    case 3: return describe_patches_float(model, in->patches, N, 32, &o, ws, floats);
+    case 4: return sample_patches(&in->image, in->keypoints, N, &o, ws, rows, NULL);
+    default: return sample_octaves(&in->image, in->keypoints, N, &o, ws, rows, NULL);
     }
 }
 
@@ -389,9 +390,9 @@ static void a_second_frame_allocates_nothing(void **state)
         small_options(&options, KB_DETECTOR_ORB, NULL);
         options.low_memory = low_memory;
         assert_int_equal(kb_workspace_create_with(&allocator, &ws), KB_OK);
-        assert_int_equal(kb_detect(&image, &options, ws, keypoints, SMALL_MOST, &count, NULL), KB_OK);
+        assert_int_equal(detect_keypoints(&image, &options, ws, keypoints, SMALL_MOST, &count, NULL), KB_OK);
         int before = c.allocations;
-        assert_int_equal(kb_detect(&image, &options, ws, keypoints, SMALL_MOST, &count, NULL), KB_OK);
+        assert_int_equal(detect_keypoints(&image, &options, ws, keypoints, SMALL_MOST, &count, NULL), KB_OK);
         assert_int_equal(c.allocations, before);
         kb_workspace_free(ws);
     }
@@ -440,7 +441,7 @@ static void needs_are_exact(void **state)
         uint8_t *pixels = render_frame(7, SMALL_WIDTH, SMALL_HEIGHT); /* squares: equal ones are put in order */
         kb_image image = view_of(pixels, SMALL_WIDTH, SMALL_HEIGHT);
         size_t n;
-        assert_int_equal(kb_detect(&image, &options, ws, f.keypoints, SMALL_MOST, &n, NULL), KB_E_MEMORY);
+        assert_int_equal(detect_keypoints(&image, &options, ws, f.keypoints, SMALL_MOST, &n, NULL), KB_E_MEMORY);
         free(pixels);
     }
     kb_model_free(model);

@@ -9,6 +9,7 @@
 
 #include "describe/describe.h"
 #include "render.h"
+#include "../arrays.h"
 
 /* Keypoints of all sizes, some at the border, outside, small, or none at all. */
 static void render_odd_keypoints(kb_keypoint *k, size_t n, int32_t width, int32_t height, uint64_t seed)
@@ -26,7 +27,7 @@ static void render_odd_keypoints(kb_keypoint *k, size_t n, int32_t width, int32_
     k[1].size = 1e6f;
 }
 
-/* kb_describe is kb_sample_octaves and then kb_describe_patches, on any number of threads: one has one level of the pyramid at a time. */
+/* kb_describe is kb_sample and then kb_describe_patches, on any number of threads: one has one level of the pyramid at a time. */
 static void ready_octaves_equal_cut_ones(void **state)
 {
     (void)state;
@@ -50,12 +51,12 @@ static void ready_octaves_equal_cut_ones(void **state)
             options.scale = 2.5f;
             uint8_t *to = octaves[threads > 1], *flags_to = flags[threads > 1];
             memset(to, 0x5a, MANY * BYTES);
-            assert_int_equal(kb_sample_octaves(&image, k, MANY, &options, NULL, to, flags_to), KB_OK);
+            assert_int_equal(sample_octaves(&image, k, MANY, &options, NULL, to, flags_to), KB_OK);
             assert_memory_equal(to, octaves[0], MANY * BYTES);
             assert_memory_equal(flags_to, flags[0], MANY);
-            assert_int_equal(kb_describe_patches(model, to, MANY, KB_OCTAVE_SIDE, &options, NULL, expected), KB_OK);
+            assert_int_equal(describe_patches(model, to, MANY, KB_OCTAVE_SIDE, &options, NULL, expected), KB_OK);
             uint8_t rows[MANY * 32];
-            assert_int_equal(kb_describe(model, &image, k, MANY, &options, NULL, rows, flags[2]), KB_OK);
+            assert_int_equal(describe_keypoints(model, &image, k, MANY, &options, NULL, rows, flags[2]), KB_OK);
             assert_memory_equal(flags[2], flags[0], MANY);
             for (size_t i = 0; i < MANY; i++) {
                 static const uint8_t zeros[BYTES];
@@ -90,10 +91,10 @@ static void ready_patches_of_bag_are_octave_1(void **state)
         KB_INIT(options);
         options.parallel = kb_pool_parallel(pool);
         for (size_t i = 0; i < MANY; i++) kbi_patch_octaves(patches + i * area, sides[s], octaves + i * BYTES);
-        assert_int_equal(kb_describe_patches(model, octaves, MANY, KB_OCTAVE_SIDE, NULL, NULL, rows[0]), KB_OK);
-        assert_int_equal(kb_describe_patches(model, patches, MANY, sides[s], NULL, NULL, rows[1]), KB_OK);
+        assert_int_equal(describe_patches(model, octaves, MANY, KB_OCTAVE_SIDE, NULL, NULL, rows[0]), KB_OK);
+        assert_int_equal(describe_patches(model, patches, MANY, sides[s], NULL, NULL, rows[1]), KB_OK);
         assert_memory_equal(rows[0], rows[1], sizeof rows[0]);
-        assert_int_equal(kb_describe_patches(model, patches, MANY, sides[s], &options, NULL, rows[1]), KB_OK);
+        assert_int_equal(describe_patches(model, patches, MANY, sides[s], &options, NULL, rows[1]), KB_OK);
         assert_memory_equal(rows[0], rows[1], sizeof rows[0]);
         free(patches);
         free(octaves);

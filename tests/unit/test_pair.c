@@ -76,7 +76,7 @@ static void match_views(const views *v, kb_geometry geometry, int32_t looks, out
     options.fit = &fit;
     options.looks = looks;
     outcome_init(o);
-    assert_int_equal(kb_match_images(model, &v->images[0], &v->images[1], &options, NULL, &o->pair), KB_OK);
+    assert_int_equal(kb_match_images(model, &v->images[0], &v->images[1], &options, NULL, &o->pair, NULL), KB_OK);
 }
 
 /* The inliers are where the scene says; most of them at least, since epipolar lines let others pass. */
@@ -227,7 +227,7 @@ static void warped_keypoints_obey_the_mask(void **state)
     options.fit = &fit;
     options.mask_b = &mask;
     outcome_init(&o);
-    assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], &options, NULL, &o.pair), KB_OK);
+    assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], &options, NULL, &o.pair, NULL), KB_OK);
     assert_int_equal(o.pair.look, KB_LOOK_WARPED);
     for (size_t i = 0; i < o.pair.nb; i++) assert_true(o.b[i].x < WIDTH / 2);
     views_free(&v);
@@ -314,7 +314,7 @@ static void without_a_geometry_the_look_with_most_matches_is_taken(void **state)
         views v = views_of(flat_scene(9), rolls[k]);
         outcome_init(&o);
         o.pair.fit = NULL;
-        assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], NULL, NULL, &o.pair), KB_OK);
+        assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], NULL, NULL, &o.pair, NULL), KB_OK);
         assert_int_equal(o.pair.look, k ? KB_LOOK_ROTATED : KB_LOOK_UPRIGHT);
         assert_true(o.pair.count > 100);
         views_free(&v);
@@ -333,7 +333,7 @@ static void orientation_none_is_upright(void **state)
     detect.orientation = KB_ORIENTATION_NONE;
     options.detect = &detect;
     outcome_init(&o);
-    assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], &options, NULL, &o.pair), KB_OK);
+    assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], &options, NULL, &o.pair, NULL), KB_OK);
     assert_int_equal(o.pair.look, KB_LOOK_UPRIGHT);
     assert_int_equal(o.pair.looks, 1);
     views_free(&v);
@@ -357,7 +357,7 @@ static void sift_keypoints_are_one_per_place(void **state)
     options.detect = &detect;
     options.match = &match;
     outcome_init(&o);
-    assert_int_equal(kb_match_images(sift, &v.images[0], &v.images[1], &options, NULL, &o.pair), KB_OK);
+    assert_int_equal(kb_match_images(sift, &v.images[0], &v.images[1], &options, NULL, &o.pair, NULL), KB_OK);
     assert_true(o.pair.count > 50);
     for (size_t i = 1; i < o.pair.na; i++)
         assert_false(o.a[i].x == o.a[i - 1].x && o.a[i].y == o.a[i - 1].y && o.a[i].size == o.a[i - 1].size);
@@ -378,7 +378,7 @@ static void a_mask_belongs_to_its_image(void **state)
     KB_INIT(options);
     options.mask_b = &mask;
     outcome_init(&o);
-    assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], &options, NULL, &o.pair), KB_OK);
+    assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], &options, NULL, &o.pair, NULL), KB_OK);
     float farthest[2] = {0, 0};
     for (size_t i = 0; i < o.pair.na; i++) farthest[0] = fmaxf(farthest[0], o.a[i].x);
     for (size_t i = 0; i < o.pair.nb; i++) farthest[1] = fmaxf(farthest[1], o.b[i].x);
@@ -404,10 +404,10 @@ static void threads_and_workspaces_change_nothing(void **state)
         views v = views_of(flat_scene(13), 60 * k);
         options.parallel = NULL;
         outcome_init(&one);
-        assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], &options, NULL, &one.pair), KB_OK);
+        assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], &options, NULL, &one.pair, NULL), KB_OK);
         options.parallel = kb_pool_parallel(pool);
         outcome_init(&many);
-        assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], &options, workspace, &many.pair), KB_OK);
+        assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], &options, workspace, &many.pair, NULL), KB_OK);
         assert_memory_equal(one.a, many.a, sizeof one.a);
         assert_memory_equal(one.b, many.b, sizeof one.b);
         assert_memory_equal(one.matches, many.matches, sizeof one.matches);
@@ -434,13 +434,13 @@ static void a_workspace_that_is_too_small_is_told(void **state)
     KB_INIT(options);
     KB_INIT(fit);
     options.fit = &fit;
-    assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], &options, NULL, &free_memory.pair), KB_OK);
+    assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], &options, NULL, &free_memory.pair, NULL), KB_OK);
     for (; status != KB_OK; size += size / 4) {
         void *buffer = malloc(size);
         kb_workspace *workspace;
         assert_int_equal(kb_workspace_create_in(buffer, size, &workspace), KB_OK);
         outcome_init(&fixed);
-        status = kb_match_images(model, &v.images[0], &v.images[1], &options, workspace, &fixed.pair);
+        status = kb_match_images(model, &v.images[0], &v.images[1], &options, workspace, &fixed.pair, NULL);
         assert_true(status == KB_OK || status == KB_E_MEMORY);
         failed += status == KB_E_MEMORY;
         kb_workspace_free(workspace);
@@ -453,7 +453,7 @@ static void a_workspace_that_is_too_small_is_told(void **state)
 
 static kb_status try_with(const kb_image *image, const kb_pair_options *options, kb_pair *pair)
 {
-    return kb_match_images(model, image, image, options, NULL, pair);
+    return kb_match_images(model, image, image, options, NULL, pair, NULL);
 }
 
 static void wrong_arguments_are_refused(void **state)
@@ -468,8 +468,8 @@ static void wrong_arguments_are_refused(void **state)
     outcome_init(&o);
     KB_INIT(options);
     KB_INIT(detect);
-    assert_int_equal(kb_match_images(NULL, &image, &image, NULL, NULL, &o.pair), KB_E_ARGUMENT);
-    assert_int_equal(kb_match_images(model, NULL, &image, NULL, NULL, &o.pair), KB_E_ARGUMENT);
+    assert_int_equal(kb_match_images(NULL, &image, &image, NULL, NULL, &o.pair, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_match_images(model, NULL, &image, NULL, NULL, &o.pair, NULL), KB_E_ARGUMENT);
     assert_int_equal(try_with(&image, NULL, NULL), KB_E_ARGUMENT);
     options.looks = KB_LOOK_WARPED | KB_LOOK_GUIDED; /* nothing that could find a geometry */
     assert_int_equal(try_with(&image, &options, &o.pair), KB_E_ARGUMENT);

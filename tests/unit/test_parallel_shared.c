@@ -11,6 +11,7 @@
 #include "common/common.h"
 #include "keybits/index.h"
 #include "render.h"
+#include "../arrays.h"
 
 enum { THREADS = 6, ROUNDS = 4, IMAGES = 5, MOST = 200, WIDTH = 200, HEIGHT = 160 };
 
@@ -40,10 +41,10 @@ static kb_features features_of(const view *v)
 {
     kb_features f;
     KB_INIT(f);
-    f.rows = v->rows;
+    f.rows = (void *)(uintptr_t)v->rows;
     f.n = v->n;
     f.row_bytes = v->row_bytes;
-    f.keypoints = v->keypoints;
+    f.keypoints = (kb_keypoint *)(uintptr_t)v->keypoints;
     return f;
 }
 
@@ -54,7 +55,7 @@ static kb_status ask(const common *c, const view *v, kb_workspace *workspace, an
     KB_INIT(q);
     q.verify = 2;
     kb_image image = view_of(v->pixels, WIDTH, HEIGHT);
-    kb_status status = kb_describe(c->model, &image, v->keypoints, v->n, NULL, workspace, out->rows, NULL);
+    kb_status status = describe_keypoints(c->model, &image, v->keypoints, v->n, NULL, workspace, out->rows, NULL);
     if (status == KB_OK) status = kb_vocabulary_words(c->vocabulary, &f, NULL, out->words, NULL, NULL);
     if (status == KB_OK)
         status = kb_index_query(c->index, &f, &q, workspace, out->results, IMAGES, &out->count, NULL);
@@ -89,9 +90,9 @@ static void view_make(const kb_model *model, size_t row_bytes, uint64_t seed, vi
     v->rows = calloc(MOST, row_bytes);
     v->row_bytes = row_bytes;
     kb_image image = view_of(v->pixels, WIDTH, HEIGHT);
-    assert_int_equal(kb_detect(&image, NULL, NULL, v->keypoints, MOST, &v->n, NULL), KB_OK);
+    assert_int_equal(detect_keypoints(&image, NULL, NULL, v->keypoints, MOST, &v->n, NULL), KB_OK);
     assert_true(v->n > 20);
-    assert_int_equal(kb_describe(model, &image, v->keypoints, v->n, NULL, NULL, v->rows, NULL), KB_OK);
+    assert_int_equal(describe_keypoints(model, &image, v->keypoints, v->n, NULL, NULL, v->rows, NULL), KB_OK);
 }
 
 static void one_model_and_one_index_for_all(void **state)
@@ -180,14 +181,14 @@ static uint64_t call(const stress *s, uint64_t number, kb_workspace *workspace)
     KB_INIT(detect);
     detect.detector = detectors[number % 3];
     detect.max_keypoints = (int32_t)kbi_random_below(&seed, MOST) + 1;
-    kb_status status[6] = {kb_detect(&image, &detect, workspace, keypoints, MOST, &n, NULL)};
+    kb_status status[6] = {detect_keypoints(&image, &detect, workspace, keypoints, MOST, &n, NULL)};
     for (size_t i = 0; i < n && number % 2; i++) { /* some are no keypoints any more */
         if (i % 7 == 0) keypoints[i].x = any_float(&seed);
         if (i % 11 == 0) keypoints[i].size = any_float(&seed);
         if (i % 13 == 0) keypoints[i].angle = any_float(&seed);
     }
-    status[1] = kb_describe(s->model, &image, keypoints, n, NULL, workspace, rows, flags);
-    status[2] = kb_match_hamming(rows, n, rows + row, n > 0 ? n - 1 : 0, row, NULL, workspace, matches, &count);
+    status[1] = describe_keypoints(s->model, &image, keypoints, n, NULL, workspace, rows, flags);
+    status[2] = match_rows(rows, n, rows + row, n > 0 ? n - 1 : 0, row, NULL, workspace, matches, &count);
     for (size_t i = 0; i < count; i++)
         pairs[i] = (kb_point_pair){(double)keypoints[i].x, (double)keypoints[i].y, (double)any_float(&seed), (double)keypoints[i].y};
     kb_fit_options fit;
@@ -195,7 +196,7 @@ static uint64_t call(const stress *s, uint64_t number, kb_workspace *workspace)
     KB_INIT(fit);
     KB_INIT(report);
     fit.geometry = (kb_geometry)(KB_GEOMETRY_HOMOGRAPHY + kbi_random_below(&seed, 4));
-    status[3] = kb_fit(pairs, count, &fit, workspace, inliers, &report);
+    status[3] = kb_fit(pairs, count, &fit, workspace, inliers, &report, NULL);
     kb_features f;
     KB_INIT(f);
     f.rows = rows;

@@ -9,6 +9,7 @@
 
 #include "image/image.h"
 #include "render.h"
+#include "../arrays.h"
 
 #define PATCH 1024
 
@@ -17,7 +18,7 @@ static void sample(const kb_image *image, kb_keypoint k, float width_scale, uint
     kb_describe_options options;
     KB_INIT(options);
     options.scale = width_scale;
-    assert_int_equal(kb_sample_patches(image, &k, 1, &options, NULL, patch, NULL), KB_OK);
+    assert_int_equal(sample_patches(image, &k, 1, &options, NULL, patch, NULL), KB_OK);
 }
 
 /* Cells of a region, as KB_SAMPLER_CELLS samples them. */
@@ -250,7 +251,7 @@ static void octaves_are_cells_of_narrower_regions(void **state)
     assert_int_equal(kb_workspace_create(&workspace), KB_OK);
     kbi_pyramid_plan(&levels, &image);
     assert_int_equal(kbi_pyramid_build(&levels, &image, UINT32_MAX, workspace), KB_OK);
-    assert_int_equal(kb_sample_octaves(&image, k, N, NULL, NULL, octaves, flags), KB_OK);
+    assert_int_equal(sample_octaves(&image, k, N, NULL, NULL, octaves, flags), KB_OK);
     for (int i = 0; i < N; i++) {
         int expected = 0;
         for (int octave = 0; octave < KB_OCTAVES; octave++) {
@@ -334,28 +335,26 @@ static void arguments_are_checked(void **state)
     uint8_t pixels[16] = {0}, patch[PATCH];
     kb_image image = view_of(pixels, 4, 4);
     kb_keypoint k = {.x = 1, .y = 1, .size = 4};
-    assert_int_equal(kb_sample_patches(NULL, &k, 1, NULL, NULL, patch, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_sample_patches(&image, NULL, 1, NULL, NULL, patch, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_sample_patches(&image, &k, 1, NULL, NULL, NULL, NULL), KB_E_ARGUMENT);
+    assert_int_equal(sample_patches(NULL, &k, 1, NULL, NULL, patch, NULL), KB_E_ARGUMENT);
+    assert_int_equal(sample_patches(&image, NULL, 1, NULL, NULL, patch, NULL), KB_E_ARGUMENT);
+    assert_int_equal(sample_patches(&image, &k, 1, NULL, NULL, NULL, NULL), KB_E_ARGUMENT);
     kb_describe_options options;
     static const float scales[] = {-1, 101, NAN, INFINITY};
     for (size_t i = 0; i < KBI_COUNT(scales); i++) {
         KB_INIT(options);
         options.scale = scales[i];
-        assert_int_equal(kb_sample_patches(&image, &k, 1, &options, NULL, patch, NULL), KB_E_ARGUMENT);
+        assert_int_equal(sample_patches(&image, &k, 1, &options, NULL, patch, NULL), KB_E_ARGUMENT);
     }
-    KB_INIT(options);
-    options.row_stride = PATCH - 1;
-    assert_int_equal(kb_sample_patches(&image, &k, 1, &options, NULL, patch, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_sample_patches(&image, NULL, 0, NULL, NULL, NULL, NULL), KB_OK);
-    assert_int_equal(kb_sample_octaves(NULL, &k, 1, NULL, NULL, patch, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_sample_octaves(&image, NULL, 1, NULL, NULL, patch, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_sample_octaves(&image, &k, 1, NULL, NULL, NULL, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_sample_octaves(&image, &k, 1, &options, NULL, patch, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_sample_octaves(&image, NULL, 0, NULL, NULL, NULL, NULL), KB_OK);
+    assert_int_equal(sample_patches(&image, NULL, 0, NULL, NULL, NULL, NULL), KB_OK);
+    assert_int_equal(sample_octaves(NULL, &k, 1, NULL, NULL, patch, NULL), KB_E_ARGUMENT);
+    assert_int_equal(sample_octaves(&image, NULL, 1, NULL, NULL, patch, NULL), KB_E_ARGUMENT);
+    assert_int_equal(sample_octaves(&image, &k, 1, NULL, NULL, NULL, NULL), KB_E_ARGUMENT);
+    kb_features f = arrays_features(&k, NULL, 1, 0);
+    assert_int_equal(kb_sample(&image, KB_SAMPLER_CELLS, NULL, NULL, &f, patch, NULL), KB_E_KIND);
+    assert_int_equal(sample_octaves(&image, NULL, 0, NULL, NULL, NULL, NULL), KB_OK);
     image.stride = 3;
-    assert_int_equal(kb_sample_patches(&image, &k, 1, NULL, NULL, patch, NULL), KB_E_IMAGE);
-    assert_int_equal(kb_sample_octaves(&image, &k, 1, NULL, NULL, patch, NULL), KB_E_IMAGE);
+    assert_int_equal(sample_patches(&image, &k, 1, NULL, NULL, patch, NULL), KB_E_IMAGE);
+    assert_int_equal(sample_octaves(&image, &k, 1, NULL, NULL, patch, NULL), KB_E_IMAGE);
 }
 
 int main(void)

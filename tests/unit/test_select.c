@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "detect/detect.h"
+#include "../arrays.h"
 
 #define WIDTH 640
 #define HEIGHT 480
@@ -35,7 +36,7 @@ static kb_keypoint *copy_of(const kb_keypoint *k, size_t n)
 static size_t keep(kb_keypoint *k, size_t total, kb_selection rule, size_t n)
 {
     size_t count = 0;
-    assert_int_equal(kb_select(k, total, WIDTH, HEIGHT, rule, n, NULL, &count), KB_OK);
+    assert_int_equal(select_keypoints(k, total, WIDTH, HEIGHT, rule, n, NULL, &count), KB_OK);
     return count;
 }
 
@@ -296,16 +297,16 @@ static void test_wrong_arguments(void **state)
     (void)state;
     kb_keypoint k[3] = {{1, 1, 1, 0, 1, 0, 0}, {2, 2, 1, 0, 2, 0, 0}, {3, 3, 1, 0, 3, 0, 0}};
     size_t n = 77;
-    assert_int_equal(kb_select(NULL, 3, 10, 10, KB_SELECTION_BEST, 1, NULL, &n), KB_E_ARGUMENT);
-    assert_int_equal(kb_select(k, 3, 10, 10, KB_SELECTION_BEST, 1, NULL, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_select(k, 3, 0, 10, KB_SELECTION_GRID, 1, NULL, &n), KB_E_ARGUMENT);
-    assert_int_equal(kb_select(k, 3, 10, 70000, KB_SELECTION_GRID, 1, NULL, &n), KB_E_ARGUMENT);
-    assert_int_equal(kb_select(k, 3, 10, 10, (kb_selection)7, 1, NULL, &n), KB_E_ARGUMENT);
-    assert_int_equal(kb_select(NULL, 0, 10, 10, KB_SELECTION_ANMS, 5, NULL, &n), KB_OK);
+    assert_int_equal(select_keypoints(NULL, 3, 10, 10, KB_SELECTION_BEST, 1, NULL, &n), KB_E_ARGUMENT);
+    assert_int_equal(kb_select(KB_SELECTION_BEST, 1, NULL, NULL, NULL), KB_E_ARGUMENT);
+    assert_int_equal(select_keypoints(k, 3, 0, 10, KB_SELECTION_GRID, 1, NULL, &n), KB_E_ARGUMENT);
+    assert_int_equal(select_keypoints(k, 3, 10, 70000, KB_SELECTION_GRID, 1, NULL, &n), KB_E_ARGUMENT);
+    assert_int_equal(select_keypoints(k, 3, 10, 10, (kb_selection)7, 1, NULL, &n), KB_E_ARGUMENT);
+    assert_int_equal(select_keypoints(NULL, 0, 10, 10, KB_SELECTION_ANMS, 5, NULL, &n), KB_OK);
     assert_int_equal(n, 0);
-    assert_int_equal(kb_select(k, 3, 10, 10, KB_SELECTION_ANMS, 0, NULL, &n), KB_OK);
+    assert_int_equal(select_keypoints(k, 3, 10, 10, KB_SELECTION_ANMS, 0, NULL, &n), KB_OK);
     assert_int_equal(n, 0);
-    assert_int_equal(kb_select(k, 3, 10, 10, KB_SELECTION_GRID, 50, NULL, &n), KB_OK);
+    assert_int_equal(select_keypoints(k, 3, 10, 10, KB_SELECTION_GRID, 50, NULL, &n), KB_OK);
     assert_int_equal(n, 3);
     assert_true(k[0].response == 3 && k[2].response == 1);
 }

@@ -12,6 +12,7 @@
 #include "keybits/index.h"
 #include "render.h"
 #include "solid.h"
+#include "../arrays.h"
 
 #define MOST 1500
 #define ROW 32
@@ -33,7 +34,7 @@ static picture *describe(uint8_t *pixels, int32_t width, int32_t height)
     KB_INIT(detect);
     KB_INIT(p->view);
     assert_non_null(pixels);
-    assert_int_equal(kb_detect_and_describe(model, &image, &detect, NULL, NULL, p->keypoints, MOST, p->rows, NULL,
+    assert_int_equal(detect_and_describe(model, &image, &detect, NULL, NULL, p->keypoints, MOST, p->rows, NULL,
                                             &p->view.n, NULL), KB_OK);
     p->view.rows = p->rows;
     p->view.row_bytes = ROW;
@@ -102,16 +103,16 @@ static void test_windows_fit(void **state)
         size_t n, kept;
         KB_INIT(o);
         KB_INIT(report);
-        assert_int_equal(kb_match_hamming(a->rows, a->view.n, b->rows, b->view.n, ROW, NULL, NULL, matches, &n), KB_OK);
-        assert_int_equal(kb_filter(a->keypoints, a->view.n, b->keypoints, b->view.n, matches, n, NULL, NULL, matches, &kept),
+        assert_int_equal(match_rows(a->rows, a->view.n, b->rows, b->view.n, ROW, NULL, NULL, matches, &n), KB_OK);
+        assert_int_equal(filter_matches(a->keypoints, a->view.n, b->keypoints, b->view.n, matches, n, NULL, NULL, matches, &kept),
                          KB_OK);
-        kb_match_points(a->keypoints, a->view.n, b->keypoints, b->view.n, matches, kept, points, quality);
+        match_points(a->keypoints, a->view.n, b->keypoints, b->view.n, matches, kept, points, quality);
         o.geometry = KB_GEOMETRY_FUNDAMENTAL;
         o.threshold = 1.5;
         o.quality = quality;
         o.candidates = n;
         o.looks = 1000000;
-        assert_int_equal(kb_fit(points, kept, &o, NULL, NULL, &report), KB_OK);
+        assert_int_equal(kb_fit(points, kept, &o, NULL, NULL, &report, NULL), KB_OK);
         fitted += report.result == KB_FIT_FOUND;
         free(a), free(b);
     }

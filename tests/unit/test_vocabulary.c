@@ -47,7 +47,7 @@ static kb_features features_of(const uint8_t *rows, size_t n, size_t bytes)
 {
     kb_features f;
     KB_INIT(f);
-    f.rows = rows;
+    f.rows = (void *)(uintptr_t)rows;
     f.n = n;
     f.row_bytes = bytes;
     return f;
@@ -328,7 +328,7 @@ static void test_deep_trees(void **state)
     kb_words_options o;
     KB_INIT(f);
     KB_INIT(o);
-    f.rows = rows;
+    f.rows = (void *)(uintptr_t)rows;
     f.n = f.row_bytes = 1;
     o.levels_up = KBI_MAX_DEPTH - 1;
     assert_int_equal(kb_vocabulary_words(v, &f, &o, &word, &node, NULL), KB_OK);

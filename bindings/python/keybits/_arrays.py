@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from . import _abi
 from ._checked import KeybitsValueError
-from ._library import whole
+from ._library import new, whole
 
 #: The seven fields of cv::KeyPoint, 28 bytes.
 keypoint_dtype = np.dtype([("x", np.float32), ("y", np.float32), ("size", np.float32), ("angle", np.float32),
@@ -153,6 +153,19 @@ def output(out: Optional[Any], shape: Tuple[int, ...], dtype: Any, name: str = "
 def address(array: Any) -> Optional[int]:
     """The address of an array's first element; None for an empty one."""
     return int(array.ctypes.data) if array.size else None
+
+
+def features_view(keypoints: Any = None, rows: Any = None, **fields: Any) -> Any:
+    """A kb_features over arrays, which must stay alive, to read or to fill."""
+    n = len(keypoints if rows is None else rows)
+    view = new(_abi.kb_features, n=n, capacity=n, **fields)
+    if keypoints is not None:
+        view.keypoints = address(keypoints)
+    if rows is not None:
+        view.rows, view.row_stride, view.floats = address(rows), row_stride(rows), int(rows.dtype == np.float32)
+        view.row_bytes = max(rows.shape[1], 1) * rows.itemsize
+        view.rows_size = rows.nbytes if rows.flags.c_contiguous else 0
+    return view
 
 
 def bytes_pointer(data: bytes) -> Any:

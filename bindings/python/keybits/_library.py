@@ -86,6 +86,12 @@ def check(status: int, error: Optional[_abi.kb_error] = None, what: str = "") ->
     raise kind(f"{what}: {sentence}" if what else sentence, status, field, row)
 
 
+def call(what: str, function: Any, *arguments: Any) -> None:
+    """A call whose last argument is a kb_error."""
+    error = _abi.kb_error()
+    check(function(*arguments, ctypes.byref(error)), error, what)
+
+
 def new(struct_type: Type[Any], /, **fields: Any) -> Any:
     """A struct with its size set, and the given fields; None leaves a field at its default, zero."""
     struct = struct_type()

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _abi
-from ._arrays import (ImageLike, Keypoints, KeypointsLike, Rows, RowsLike, address, image_view, keypoint_array,
-                      keypoint_dtype, output, to_gray)
+from ._arrays import (ImageLike, Keypoints, KeypointsLike, Rows, RowsLike, address, features_view, image_view,
+                      keypoint_array, keypoint_dtype, output, to_gray)
 from ._checked import KeybitsValueError
-from ._library import check, lib, new, parallel, text, whole, workspace
-from .models import Model, model_of, presets, scale_of
+from ._library import call, check, lib, new, parallel, text, whole, workspace
+from .models import SAMPLERS, Model, model_of, presets, scale_of
 from .patches import OCTAVES, check_pixels
 
 
@@ -116,11 +116,10 @@ class Detector:
         view, alive = image_view(image, white)
         options, mask_alive = self._call_options(mask, view)
         keypoints = np.empty(self.max_keypoints, keypoint_dtype)
-        count, error = ctypes.c_size_t(), _abi.kb_error()
-        check(lib.kb_detect(ctypes.byref(view), ctypes.byref(options), workspace(), address(keypoints),
-                            len(keypoints), ctypes.byref(count), ctypes.byref(error)), error, "detect")
+        found = features_view(keypoints)
+        call("detect", lib.kb_detect, ctypes.byref(view), ctypes.byref(options), workspace(), ctypes.byref(found))
         del alive, mask_alive
-        return _first(keypoints, count.value)  # type: ignore[no-any-return]
+        return _first(keypoints, found.n)  # type: ignore[no-any-return]
 
     def _detect_and_describe(self, image: ImageLike, model: Model, mask: Optional[ImageLike], scale: float = 0,
                              white: int = 0) -> Tuple[Keypoints, Rows]:
@@ -130,13 +129,11 @@ class Detector:
         describing = new(_abi.kb_describe_options, scale=scale, parallel=options.parallel)
         keypoints = np.empty(self.max_keypoints, keypoint_dtype)
         rows = np.empty((self.max_keypoints, model.row_bytes), np.uint8)
-        count, error = ctypes.c_size_t(), _abi.kb_error()
-        check(lib.kb_detect_and_describe(model._handle, ctypes.byref(view), ctypes.byref(options),
-                                         ctypes.byref(describing), workspace(), address(keypoints), len(keypoints),
-                                         address(rows), None, ctypes.byref(count), ctypes.byref(error)), error,
-              "detect_and_compute")
+        found = features_view(keypoints, rows)
+        call("detect_and_compute", lib.kb_detect_and_describe, model._handle, ctypes.byref(view), ctypes.byref(options),
+             ctypes.byref(describing), workspace(), ctypes.byref(found))
         del alive, mask_alive
-        return _first(keypoints, count.value), _first(rows, count.value)
+        return _first(keypoints, found.n), _first(rows, found.n)
 
 
 def _first(array: Any, count: int) -> Any:
@@ -187,8 +184,8 @@ def orient(image: ImageLike, keypoints: KeypointsLike, rule: str = "default", sc
     turned = keypoint_array(keypoints).copy()
     confidence = np.zeros(len(turned), np.float32)
     options = new(_abi.kb_orient_options, orientation=_ORIENTATIONS[rule], scale=scale_of(scale), parallel=parallel())
-    check(lib.kb_orient(ctypes.byref(view), address(turned), len(turned), ctypes.byref(options), workspace(),
-                        address(confidence)), None, "orient")
+    call("orient", lib.kb_orient, ctypes.byref(view), ctypes.byref(options), workspace(),
+         ctypes.byref(features_view(turned)), address(confidence))
     del alive
     return turned, confidence
 
@@ -213,10 +210,9 @@ def select(keypoints: KeypointsLike, size: Tuple[int, int], count: int, rule: st
     _known(rule, _SELECTIONS, "selection")
     count = whole("count", count, 0)
     chosen = keypoint_array(keypoints).copy()
-    kept = ctypes.c_size_t()
-    check(lib.kb_select(address(chosen), len(chosen), size[0], size[1], _SELECTIONS[rule], count, workspace(),
-                        ctypes.byref(kept)), None, "select")
-    return chosen[:kept.value]
+    view = features_view(chosen, width=size[0], height=size[1])
+    call("select", lib.kb_select, _SELECTIONS[rule], count, workspace(), ctypes.byref(view))
+    return chosen[:view.n]
 
 
 def describe(image: ImageLike, keypoints: KeypointsLike, model: Union[Model, str, None] = None,
@@ -229,7 +225,7 @@ def describe(image: ImageLike, keypoints: KeypointsLike, model: Union[Model, str
     used = model_of(model)
     places = keypoint_array(keypoints)
     rows: Rows = output(out, (len(places), used.row_bytes), np.uint8)
-    _describe(lib.kb_describe, used, image, places, scale, rows, flags, white)
+    _describe(used, image, places, scale, rows, flags, white)
     return rows
 
 
@@ -240,7 +236,7 @@ def describe_float(image: ImageLike, keypoints: KeypointsLike, model: Union[Mode
     used = _float_model(model)
     places = keypoint_array(keypoints)
     rows: npt.NDArray[np.float32] = output(out, (len(places), _abi.KB_SIFT_VALUES), np.float32)
-    _describe(lib.kb_describe_float, used, image, places, scale, rows, flags, white)
+    _describe(used, image, places, scale, rows, flags, white)
     return rows
 
 
@@ -251,14 +247,15 @@ def _float_model(model: Union[Model, str]) -> Model:
     return used
 
 
-def _describe(function: Any, model: Model, image: ImageLike, places: Keypoints, scale: Union[float, str], rows: Any,
+def _describe(model: Model, image: ImageLike, places: Keypoints, scale: Union[float, str], rows: Any,
               flags: Optional[npt.NDArray[np.uint8]], white: int) -> None:
     view, alive = image_view(image, white)
     if flags is not None:
         output(flags, (len(places),), np.uint8, "flags")
     options = new(_abi.kb_describe_options, scale=scale_of(scale, model), parallel=parallel())
-    check(function(model._handle, ctypes.byref(view), address(places), len(places), ctypes.byref(options),
-                   workspace(), address(rows), address(flags) if flags is not None else None), None, "describe")
+    features = features_view(places, rows, flags=address(flags) if flags is not None else None)
+    call("describe", lib.kb_describe, model._handle, ctypes.byref(view), ctypes.byref(options), workspace(),
+         ctypes.byref(features))
     del alive
     _warn_regions(model, places, options.scale, min(view.width, view.height))
 
@@ -286,7 +283,7 @@ def describe_patches(patches: npt.ArrayLike, model: Union[Model, str, None] = No
     if array.ndim == 4 and used.sampler != "octaves":
         raise KeybitsValueError(f"patches are octaves, n x 4 x 16 x 16, but {used.name} describes n x side x side")
     rows: Rows = output(out, (len(array), used.row_bytes), np.uint8)
-    _describe_patches(lib.kb_describe_patches, used, array, rows)
+    _describe_patches(used, array, rows)
     return rows
 
 
@@ -297,7 +294,7 @@ def describe_patches_float(patches: npt.ArrayLike, model: Union[Model, str] = "r
     if array.ndim == 4:
         raise KeybitsValueError("patches are octaves, n x 4 x 16 x 16, but SIFT describes n x side x side")
     rows: npt.NDArray[np.float32] = output(out, (len(array), _abi.KB_SIFT_VALUES), np.float32)
-    _describe_patches(lib.kb_describe_patches_float, _float_model(model), array, rows)
+    _describe_patches(_float_model(model), array, rows)
     return rows
 
 
@@ -309,16 +306,16 @@ def _patch_array(patches: npt.ArrayLike) -> npt.NDArray[np.uint8]:
     return array
 
 
-def _describe_patches(function: Any, model: Model, patches: npt.NDArray[np.uint8], rows: Any) -> None:
+def _describe_patches(model: Model, patches: npt.NDArray[np.uint8], rows: Any) -> None:
     options = new(_abi.kb_describe_options, parallel=parallel())
-    check(function(model._handle, address(patches), len(patches), patches.shape[-1], ctypes.byref(options), workspace(),
-                   address(rows)), None, "describe_patches")
+    call("describe_patches", lib.kb_describe_patches, model._handle, address(patches), patches.shape[-1],
+         ctypes.byref(options), workspace(), ctypes.byref(features_view(None, rows)))
 
 
 def sample_patches(image: ImageLike, keypoints: KeypointsLike, scale: Union[float, str] = "orb", *,
                    white: int = 0) -> npt.NDArray[np.uint8]:
     """The 32 x 32 patches of keypoints, upright and scaled by their angle and size."""
-    return _sample(lib.kb_sample_patches, "sample_patches", (32, 32), image, keypoints, scale, white)
+    return _sample("patch", "sample_patches", (32, 32), image, keypoints, scale, white)
 
 
 def sample_octaves(image: ImageLike, keypoints: KeypointsLike, scale: Union[float, str] = "orb", *,
@@ -327,17 +324,17 @@ def sample_octaves(image: ImageLike, keypoints: KeypointsLike, scale: Union[floa
 
     The region is scale x size wide; a model takes its support times as much: `sample_octaves(image, keypoints,
     model.scale("orb") * model.support)`."""
-    return _sample(lib.kb_sample_octaves, "sample_octaves", OCTAVES, image, keypoints, scale, white)
+    return _sample("octaves", "sample_octaves", OCTAVES, image, keypoints, scale, white)
 
 
-def _sample(function: Any, name: str, shape: Tuple[int, ...], image: Any, keypoints: Any, scale: Union[float, str],
+def _sample(sampler: str, name: str, shape: Tuple[int, ...], image: Any, keypoints: Any, scale: Union[float, str],
             white: int) -> npt.NDArray[np.uint8]:
     view, alive = image_view(image, white)
     places = keypoint_array(keypoints)
     samples = np.empty((len(places), *shape), np.uint8)
     options = new(_abi.kb_describe_options, scale=scale_of(scale), parallel=parallel())
-    check(function(ctypes.byref(view), address(places), len(places), ctypes.byref(options), workspace(),
-                   address(samples), None), None, name)
+    call(name, lib.kb_sample, ctypes.byref(view), SAMPLERS[sampler], ctypes.byref(options), workspace(),
+         ctypes.byref(features_view(places)), address(samples))
     del alive
     return samples
 

@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _abi
-from ._arrays import KeypointsLike, MatchesLike, address, keypoint_array
+from ._arrays import KeypointsLike, MatchesLike, address, features_view, keypoint_array
 from ._checked import KeybitsValueError
-from ._library import check, lib, new, number, text, whole, workspace
+from ._library import call, check, lib, new, number, text, whole, workspace
 from .matching import match_array
 
 GEOMETRIES = {"homography": _abi.KB_GEOMETRY_HOMOGRAPHY, "fundamental": _abi.KB_GEOMETRY_FUNDAMENTAL,
@@ -103,14 +103,8 @@ def _match_pairs(keypoints_a: Any, keypoints_b: Any, matches: Any) -> Tuple[Matr
     """The points of matches, n x 4, and their distances."""
     a, b, given = keypoint_array(keypoints_a), keypoint_array(keypoints_b), match_array(matches)
     pairs, quality = np.empty((len(given), 4)), np.empty(len(given), np.float32)
-    status = lib.kb_match_points(address(a), len(a), address(b), len(b), address(given), len(given), address(pairs),
-                                 address(quality))
-    if status == _abi.KB_E_ARGUMENT:
-        for name, points, index in (("a", a, given["a"]), ("b", b, given["b"])):
-            wrong = index[(index < 0) | (index >= len(points))]
-            if len(wrong):
-                raise KeybitsValueError(f"a match names keypoint {wrong[0]} of {name}, which has {len(points)}", status)
-    check(status, None, "match_points")
+    call("match_points", lib.kb_match_points, ctypes.byref(features_view(a)), ctypes.byref(features_view(b)),
+         address(given), len(given), address(pairs), address(quality))
     return pairs, quality
 
 
@@ -178,8 +172,8 @@ def _fit_pairs(pairs: Matrix, geometry: str, threshold: float = 0, quality: Any 
                               camera, camera_b, len(pairs), candidates)
     report = new(_abi.kb_fit_report)
     inliers = np.zeros(len(pairs), np.uint8)
-    check(lib.kb_fit(address(pairs), len(pairs), ctypes.byref(options), workspace(), address(inliers),
-                     ctypes.byref(report)), None, f"fit {geometry}")
+    call(f"fit {geometry}", lib.kb_fit, address(pairs), len(pairs), ctypes.byref(options), workspace(), address(inliers),
+         ctypes.byref(report))
     del alive
     return _result(report, inliers, calibrated)._replace(geometry=geometry)
 
@@ -231,8 +225,8 @@ def fit_pose(scene_points: npt.ArrayLike, image_points: npt.ArrayLike, camera: C
     options, alive = _options(0, threshold, confidence, max_iterations, seed, prosac, quality, camera, None, len(scene))
     report = new(_abi.kb_fit_report)
     inliers = np.zeros(len(points), np.uint8)
-    check(lib.kb_fit_pose(address(points), len(points), ctypes.byref(options), workspace(), address(inliers),
-                          ctypes.byref(report)), None, "fit_pose")
+    call("fit_pose", lib.kb_fit_pose, address(points), len(points), ctypes.byref(options), workspace(),
+         address(inliers), ctypes.byref(report))
     del alive
     return _result(report, inliers, True)._replace(model=None)
 

@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _abi
-from ._arrays import (ImageLike, KeypointsLike, Matches, MatchesLike, RowsLike, address, image_view, keypoint_array,
-                      match_dtype, output, row_array, row_stride)
+from ._arrays import (ImageLike, KeypointsLike, Matches, MatchesLike, RowsLike, address, features_view, image_view,
+                      keypoint_array, match_dtype, output, row_array)
 from ._checked import KeybitsValueError
-from ._library import check, lib, long_call, new, number, parallel, whole, workspace
+from ._library import call, check, lib, long_call, new, number, parallel, whole, workspace
 from .features import Features, FeaturesLike
 from .models import scale_of
 
@@ -52,13 +52,14 @@ def match(a: FeaturesLike, b: FeaturesLike, *, mutual: bool = True, max_ratio: f
     count = ctypes.c_size_t()
     _check_limits(max_ratio, max_distance)
     options = new(_abi.kb_match_options, one_way=0 if mutual else 1, max_ratio=max_ratio, max_distance=max_distance,
-                  parallel=parallel(), stride_a=row_stride(first), stride_b=row_stride(second))
-    arguments = (address(first), len(first), address(second), len(second), max(first.shape[1], 1),
-                 ctypes.byref(options), workspace(), address(matches), ctypes.byref(count))
+                  parallel=parallel())
+    views, error = (features_view(None, first), features_view(None, second)), _abi.kb_error()
+    arguments = (ctypes.byref(views[0]), ctypes.byref(views[1]), ctypes.byref(options), workspace(), address(matches),
+                 ctypes.byref(count), ctypes.byref(error))
     if len(first) * len(second) < _LONG_MATCH:
-        check(lib.kb_match_hamming(*arguments), None, "match")
+        check(lib.kb_match_features(*arguments), error, "match")
     else:
-        check(long_call(lib.kb_match_hamming, *arguments, keep=(first, second, matches)), None, "match")
+        check(long_call(lib.kb_match_features, *arguments, keep=(first, second, matches, views)), error, "match")
     return matches[:count.value]
 
 
@@ -77,8 +78,8 @@ def match_knn(a: FeaturesLike, b: FeaturesLike, k: int = 2) -> Tuple[npt.NDArray
     k = whole("k", k, 1)
     neighbours = np.empty((len(first), k), [("index", np.int32), ("distance", np.float32)])
     options = new(_abi.kb_match_options, parallel=parallel())
-    check(lib.kb_match_knn(address(first), len(first), address(second), len(second), max(first.shape[1], 1), k,
-                           ctypes.byref(options), workspace(), address(neighbours)), None, "match_knn")
+    call("match_knn", lib.kb_match_knn, ctypes.byref(features_view(None, first)),
+         ctypes.byref(features_view(None, second)), k, ctypes.byref(options), workspace(), address(neighbours))
     return neighbours["index"], neighbours["distance"]
 
 
@@ -92,8 +93,9 @@ def _match_float(a: Any, b: Any, mutual: bool, max_ratio: float, max_distance: f
     _check_limits(max_ratio, max_distance)
     options = new(_abi.kb_match_options, one_way=0 if mutual else 1, max_ratio=max_ratio, max_distance=max_distance,
                   parallel=parallel())
-    check(lib.kb_match_float(address(first), len(first), address(second), len(second), first.shape[1],
-                             ctypes.byref(options), workspace(), address(matches), ctypes.byref(count)), None, "match")
+    call("match", lib.kb_match_features, ctypes.byref(features_view(None, first)),
+         ctypes.byref(features_view(None, second)), ctypes.byref(options), workspace(), address(matches),
+         ctypes.byref(count))
     return matches[:count.value]
 
 
@@ -113,8 +115,8 @@ def filter_matches(keypoints_a: KeypointsLike, keypoints_b: KeypointsLike, match
     count = ctypes.c_size_t()
     options = new(_abi.kb_filter_options, tolerance=tolerance, max_angle=max_angle, max_scale=max_scale,
                   min_support=min_support)
-    check(lib.kb_filter(address(a), len(a), address(b), len(b), address(given), len(given), ctypes.byref(options),
-                        workspace(), address(kept), ctypes.byref(count)), None, "filter_matches")
+    call("filter_matches", lib.kb_filter, ctypes.byref(features_view(a)), ctypes.byref(features_view(b)),
+         address(given), len(given), ctypes.byref(options), workspace(), address(kept), ctypes.byref(count))
     return kept[:count.value]
 
 
@@ -154,9 +156,9 @@ def match_guided(a: RowsLike, guides: npt.ArrayLike, b: RowsLike, keypoints_b: K
     _check_limits(max_ratio, max_distance)
     options = new(_abi.kb_guided_options, max_ratio=max_ratio, max_distance=max_distance,
                   ratio_per_level=int(ratio_per_level), any_angle=int(not check_angles), parallel=parallel())
-    check(lib.kb_match_guided(address(first), address(expected), len(first), address(second), address(places),
-                              len(second), first.shape[1], ctypes.byref(options), workspace(), address(matches),
-                              ctypes.byref(count)), None, "match_guided")
+    call("match_guided", lib.kb_match_guided, ctypes.byref(features_view(None, first)), address(expected),
+         ctypes.byref(features_view(places, second)), ctypes.byref(options), workspace(), address(matches),
+         ctypes.byref(count))
     return matches[:count.value]
 
 
@@ -183,9 +185,9 @@ def match_stereo(a: RowsLike, left: KeypointsLike, b: RowsLike, right: Keypoints
                   right=ctypes.addressof(views[1][0]) if views else None, parallel=parallel())
     matches = np.empty(len(first), stereo_dtype)
     count = ctypes.c_size_t()
-    check(lib.kb_match_stereo(address(first), address(places), len(first), address(second), address(others),
-                              len(second), max(first.shape[1], 1), ctypes.byref(options), workspace(),
-                              address(matches), ctypes.byref(count)), None, "match_stereo")
+    call("match_stereo", lib.kb_match_stereo, ctypes.byref(features_view(places, first)),
+         ctypes.byref(features_view(others, second)), ctypes.byref(options), workspace(), address(matches),
+         ctypes.byref(count))
     return matches[:count.value]
 
 
@@ -204,9 +206,9 @@ def refine_matches(image_a: ImageLike, image_b: ImageLike, keypoints_a: Keypoint
     options = new(_abi.kb_refine_options, scale=scale_of(scale), iterations=iterations, max_shift=max_shift,
                   min_correlation=min_correlation, parallel=parallel())
     pairs, correlations = np.empty((len(given), 4)), np.empty(len(given), np.float32)
-    check(lib.kb_match_refine(ctypes.byref(view_a), ctypes.byref(view_b), address(a), len(a), address(b), len(b),
-                              address(given), len(given), ctypes.byref(options), workspace(), address(pairs),
-                              address(correlations)), None, "refine_matches")
+    images = (_abi.kb_image * 2)(view_a, view_b)
+    call("refine_matches", lib.kb_match_refine, images, ctypes.byref(features_view(a)), ctypes.byref(features_view(b)),
+         address(given), len(given), ctypes.byref(options), workspace(), address(pairs), address(correlations))
     del alive_a, alive_b
     return pairs[:, :2], pairs[:, 2:], correlations
 

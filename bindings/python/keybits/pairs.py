@@ -8,7 +8,7 @@ import numpy as np
 from . import _abi
 from ._arrays import ImageLike, Keypoints, Matches, address, image_view, keypoint_dtype, match_dtype
 from ._checked import KeybitsValueError
-from ._library import check, lib, new, number, parallel, text, workspace
+from ._library import call, lib, new, number, parallel, text, workspace
 from .features import DEFAULT_DETECTOR, Detector, detector_of
 from .geometry import GEOMETRIES, Camera, Fit, _options, _result
 from .models import Model, model_of
@@ -79,8 +79,8 @@ def match_images(a: ImageLike, b: ImageLike, geometry: Optional[str] = "homograp
     matches, inliers, report = np.empty(n, match_dtype), np.empty(n, np.uint8), new(_abi.kb_fit_report)
     pair = new(_abi.kb_pair, capacity=n, a=address(keypoints[0]), b=address(keypoints[1]), matches=address(matches),
                inliers=address(inliers), fit=ctypes.addressof(report))
-    check(lib.kb_match_images(used._handle, ctypes.byref(first), ctypes.byref(second), ctypes.byref(options),
-                              workspace(), ctypes.byref(pair)), None, "match_images")
+    call("match_images", lib.kb_match_images, used._handle, ctypes.byref(first), ctypes.byref(second),
+         ctypes.byref(options), workspace(), ctypes.byref(pair))
     del alive, alive_a, alive_b
     result = _result(report, inliers[:pair.count].copy(), calibrated)._replace(geometry=geometry) if geometry else None
     return Pair(keypoints[0, :pair.na].copy(), keypoints[1, :pair.nb].copy(), matches[:pair.count].copy(), result,

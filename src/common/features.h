@@ -1,0 +1,28 @@
+/* The features of an image as functions read and fill them. */
+#ifndef KBI_FEATURES_H
+#define KBI_FEATURES_H
+
+#include "common/common.h"
+
+enum { KBI_KEYPOINTS = 1, KBI_ROWS = 2, KBI_PACKED_BITS = 6 }; /* what a call needs of features; the last is with rows */
+
+/* Copies the caller's features and checks what the call needs. name is what the call calls them, "a"; n_max limits n.
+ * row_stride becomes the distance of rows. */
+kb_status kbi_features_read(kb_features *f, const kb_features *given, const char *name, uint32_t needs, size_t n_max,
+                            kb_error *error);
+/* Whether the rows of two sets can be compared. */
+kb_status kbi_features_comparable(const kb_features *a, const kb_features *b, kb_error *error);
+
+/* Whether matches of n pairs are inside two sets of na and nb. */
+kb_status kbi_matches_check(const kb_match *matches, size_t n, const kb_features *a, const kb_features *b,
+                            kb_error *error);
+
+/* The scale that a call works with: the option, or the preset of the detector of the features. */
+kb_status kbi_features_scale(const kb_features *f, float *scale, kb_error *error);
+/* The name of a detector's preset; NULL for another value. */
+const char *kbi_preset_of(kb_detector detector);
+
+/* Fills the caller's struct, as far as it goes. */
+void kbi_features_write(kb_features *destination, const kb_features *f);
+
+#endif

@@ -1,0 +1,20 @@
+/* Options of a call: a table per struct with the default and the range of every field. */
+#ifndef KBI_OPTIONS_H
+#define KBI_OPTIONS_H
+
+#include "common/common.h"
+
+typedef struct kbi_option {
+    const char *name;
+    uint16_t offset;
+    char type;       /* 'i': int32_t or an enum, 'f': float, 'd': double */
+    double standard; /* what 0 means */
+    double low, high;
+} kbi_option;
+
+#define KBI_OPTION(structure, field, type, ...) {#field, (uint16_t)offsetof(structure, field), type, __VA_ARGS__}
+
+/* Puts defaults where zeros are, and checks the ranges. *error names the option, its value and its range. */
+kb_status kbi_options_complete(const kbi_option *rows, size_t count, void *options, kb_error *error);
+
+#endif
