@@ -34,7 +34,7 @@ next() { echo $(($(grep -oE "^    $1_[A-Z]+ = [0-9]+," include/keybits/keybits.h
 edit "a detector" include/keybits/keybits.h "s/^    KB_DETECTOR_INT32/    KB_DETECTOR_MIDDLE = $(next KB_DETECTOR),\n&/"
 edit "a detector" src/detect/detectors.h 's/^#define KBI_MAX_DETECTORS/extern const kbi_detector kbi_detector_middle;\n&/'
 edit "a detector" src/detect/detectors_list.c 's/&kbi_detector_sift}/\&kbi_detector_sift, \&kbi_detector_middle}/'
-edit "a detector" src/common/presets.c 's/{{"mser", 3.0f}, 0}/&, {{"middle", 2.5f}, KB_DETECTOR_MIDDLE}/'
+edit "a detector" src/common/presets.c 's/{"mser", 3.0f, 0}/&, {"middle", 2.5f, KB_DETECTOR_MIDDLE}/'
 add "a detector" src/detect/middle.c middle <<'END'
 #include "detect/detectors.h"
 

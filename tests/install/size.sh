@@ -31,7 +31,7 @@ build full
 build bad -DKEYBITS_KINDS=bad
 build shared -DBUILD_SHARED_LIBS=ON
 strip "$(readlink -f "$scratch/shared/libkeybits.so")"
-below shared/libkeybits.so 700000
+below shared/libkeybits.so 730000
 
 cat >"$scratch/match.c" <<'C'
 #include <keybits/keybits.h>
