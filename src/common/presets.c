@@ -6,30 +6,32 @@
 /* The detectors of src/detect by their names, and those of other libraries. Two that are not in the literature of their
  * descriptors: the size of GFTT is its blockSize, 3 px unless told, which becomes a region of 30 px, ORB's; the size of
  * MSER is the diameter of its ellipse, and its measurement region is 3 times as wide (Mikolajczyk et al. 2005). */
-static const struct preset {
-    kb_preset preset;
+static const struct preset_entry {
+    const char *name;
+    float scale;
     kb_detector detector; /* 0: of another library */
-} presets[] = {{{"orb", 1.0f}, KB_DETECTOR_ORB},
-               {{"hessian", 1.0f}, KB_DETECTOR_HESSIAN},
-               {{"fast", 5.0f}, 0},
-               {{"agast", 5.0f}, 0},
-               {{"brisk", 5.0f}, 0},
-               {{"akaze", 5.0f}, 0},
-               {{"kaze", 6.25f}, 0},
-               {{"surf", 6.25f}, 0},
-               {{"sift", 6.75f}, KB_DETECTOR_SIFT},
-               {{"gftt", 10.0f}, 0},
-               {{"mser", 3.0f}, 0}};
+} presets[] = {{"orb", 1.0f, KB_DETECTOR_ORB},
+               {"hessian", 1.0f, KB_DETECTOR_HESSIAN},
+               {"fast", 5.0f, 0},
+               {"agast", 5.0f, 0},
+               {"brisk", 5.0f, 0},
+               {"akaze", 5.0f, 0},
+               {"kaze", 6.25f, 0},
+               {"surf", 6.25f, 0},
+               {"sift", 6.75f, KB_DETECTOR_SIFT},
+               {"gftt", 10.0f, 0},
+               {"mser", 3.0f, 0}};
 
 kb_preset kb_preset_at(int32_t index)
 {
-    return index >= 0 && index < (int32_t)KBI_COUNT(presets) ? presets[index].preset : (kb_preset){NULL, 0};
+    if (index < 0 || index >= (int32_t)KBI_COUNT(presets)) return (kb_preset){NULL, 0};
+    return (kb_preset){presets[index].name, presets[index].scale};
 }
 
 const char *kbi_preset_of(kb_detector detector)
 {
     for (size_t i = 0; detector && i < KBI_COUNT(presets); i++)
-        if (presets[i].detector == detector) return presets[i].preset.name;
+        if (presets[i].detector == detector) return presets[i].name;
     return NULL;
 }
 
@@ -43,6 +45,6 @@ bool kbi_same_word(const char *a, const char *b)
 float kb_preset_scale(const char *name)
 {
     for (size_t i = 0; name && i < KBI_COUNT(presets); i++)
-        if (kbi_same_word(name, presets[i].preset.name)) return presets[i].preset.scale;
+        if (kbi_same_word(name, presets[i].name)) return presets[i].scale;
     return 0;
 }

@@ -27,7 +27,7 @@
 #define FLATTEST 6.0
 #define LEAST 0.05   /* of det, gray levels^2: what is weaker is noise */
 
-typedef float cells[SIDE][SIDE];
+typedef float window_cells[SIDE][SIDE];
 
 /* Half of a Gaussian window, from its middle on. */
 static void plan_window(double variance, float weight[RADIUS + 1])
@@ -52,7 +52,7 @@ static float cell_mean(const kb_image *image, int32_t x, int32_t y, int32_t cell
 }
 
 /* 5x5 blurred cells in the middle of others. */
-static void blur(cells in, const float weight[RADIUS + 1], float out[5][5])
+static void blur(window_cells in, const float weight[RADIUS + 1], float out[5][5])
 {
     for (int32_t r = 0; r < 5; r++) {
         float sum[SIDE];
@@ -93,7 +93,7 @@ static double noise_gain(double d[3][3], double ratio)
 
 static double deviation_of(const kb_image *image, const kbi_exactness *e, const kb_keypoint *k)
 {
-    cells in;
+    window_cells in;
     float weight[RADIUS + 1], blurred[5][5];
     double det[3][3], scale = k->size / e->size;
     if (scale < FINEST) scale = FINEST;
