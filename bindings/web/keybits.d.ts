@@ -39,7 +39,7 @@ export class Model {
 /** 0 and undefined mean the library's default, which is the program's too. */
 export interface DetectOptions {
   /** "hessian" unless told. */
-  detector?: "hessian" | "orb" | "sift";
+  detector?: "hessian" | "orb";
   /** At most so many; 2000 unless told. */
   maxKeypoints?: number;
   selection?: "default" | "best" | "grid" | "anms" | "quadtree";
@@ -52,8 +52,6 @@ export interface DetectOptions {
   fastThreshold?: number;
   /** orb: threshold of a second search in cells without corners. */
   fastThresholdMin?: number;
-  /** sift: 0.04 unless told. */
-  contrastThreshold?: number;
 }
 
 export interface FeatureOptions extends DetectOptions {
@@ -161,7 +159,8 @@ export function fitPoints(pairs: ArrayLike<number>, options?: FitOptions & { qua
 export function refind(template: Features, frame: Features, h: ArrayLike<number>,
   options?: { radius?: number; threshold?: number }): Omit<Fit, "inliers">;
 /** How the keypoints of a pair of images are described: "upright", "oriented" (an angle each), "rotated" (one rotation
- * for the pair). */
+ * for the pair), "warped" (the second image warped by a homography that was found); "guided" (along epipolar lines) runs
+ * only when it is asked for. */
 export type Look = "upright" | "oriented" | "rotated" | "warped" | "guided";
 export interface PairOptions extends DetectOptions, Omit<FitOptions, "geometry"> {
   model?: string | Model;

@@ -208,12 +208,19 @@ function numbersOf(nameOf, first) {
   return numbers;
 }
 
+/** Names of the detectors of this build and their numbers. */
+function detectors() {
+  const numbers = {};
+  for (let i = 0, one; (one = wasm.web_detector_at(i)) !== 0; i++) numbers[text(wasm.web_detector_name(one))] = one;
+  return numbers;
+}
+
 const INSIDE = Symbol("inside"); // Features that are not detected
 const FIELDS = 6; // of a keypoint: x, y, size, angle, response, octave
 
 /** How options of detection become numbers, in the order of shim.c; 0 is the library's default. */
 const DETECT_OPTIONS = {
-  detector: (v) => (v === undefined ? 0 : choice(numbersOf(wasm.web_detector_name, 1), v, "detector")),
+  detector: (v) => (v === undefined ? 0 : choice(detectors(), v, "detector")),
   maxKeypoints: (v) => whole(v, 0, 1e6, "maxKeypoints"),
   selection: (v) => choice(numbersOf(wasm.web_selection_name, 0), v ?? "default", "selection"),
   orientation: (v) => choice(numbersOf(wasm.web_orientation_name, 0), v ?? "default", "orientation"),
@@ -221,7 +228,6 @@ const DETECT_OPTIONS = {
   hessianThreshold: (v) => number(v, 0, 0.5, "hessianThreshold"),
   fastThreshold: (v) => whole(v, 0, 255, "fastThreshold"),
   fastThresholdMin: (v) => whole(v, 0, 255, "fastThresholdMin"),
-  contrastThreshold: (v) => number(v, 0, 1, "contrastThreshold"),
 };
 const detectNumbers = (options) =>
   Float64Array.from(Object.entries(DETECT_OPTIONS), ([name, toNumber]) => toNumber(options[name]));

@@ -153,6 +153,7 @@ static kb_features features_view(const web_features *f)
     return view;
 }
 
+int32_t EXPORT(web_detector_at)(int32_t index) { return kb_detector_at(index); }
 const char *EXPORT(web_detector_name)(int32_t detector) { return kb_detector_name((kb_detector)detector); }
 const char *EXPORT(web_selection_name)(int32_t selection) { return kb_selection_name((kb_selection)selection); }
 
@@ -174,7 +175,6 @@ static kb_detect_options detect_options(const double *numbers)
     o.hessian_threshold = (float)numbers[5];
     o.fast_threshold = (int32_t)numbers[6];
     o.fast_threshold_min = (int32_t)numbers[7];
-    o.contrast_threshold = (float)numbers[8];
     return o;
 }
 

@@ -120,7 +120,7 @@ static void pose_to_scene(const fit_pairs *pairs, const double *model, kb_fit_re
 static bool fill_model(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch,
                        const fit_found *found, kb_fit_report *report)
 {
-    if (kind == &kbi_fit_pose) {
+    if (kind->size == FIT_POSE_SIZE) { /* by its size: a program without kb_fit_pose links none of it */
         pose_to_scene(pairs, found->model, report);
         return finite_numbers(report->rotation, 9) && finite_numbers(report->translation, 3);
     }

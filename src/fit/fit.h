@@ -102,6 +102,7 @@ typedef struct fit_kind {
     bool (*retract)(double *model);
 } fit_kind;
 
+#define FIT_POSE_SIZE 12
 extern const fit_kind kbi_fit_homography, kbi_fit_fundamental, kbi_fit_similarity, kbi_fit_affine, kbi_fit_essential,
     kbi_fit_rotation, kbi_fit_pose;
 /* The kind of a public geometry; NULL for another value. */

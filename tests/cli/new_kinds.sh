@@ -34,7 +34,7 @@ next() { echo $(($(grep -oE "^    $1_[A-Z]+ = [0-9]+," include/keybits/keybits.h
 edit "a detector" include/keybits/keybits.h "s/^    KB_DETECTOR_INT32/    KB_DETECTOR_MIDDLE = $(next KB_DETECTOR),\n&/"
 edit "a detector" src/detect/detectors.h 's/^#define KBI_MAX_DETECTORS/extern const kbi_detector kbi_detector_middle;\n&/'
 edit "a detector" src/detect/detectors_list.c 's/&kbi_detector_sift}/\&kbi_detector_sift, \&kbi_detector_middle}/'
-edit "a detector" src/common/presets.c 's/{"mser", 3.0f}/&, {"middle", 2.5f}/'
+edit "a detector" src/common/presets.c 's/{{"mser", 3.0f}, 0}/&, {{"middle", 2.5f}, KB_DETECTOR_MIDDLE}/'
 add "a detector" src/detect/middle.c middle <<'END'
 #include "detect/detectors.h"
 
@@ -87,15 +87,18 @@ static kb_keypoint keypoints[100], best[100];
 static size_t find(const kb_image *image, kb_detector detector, kb_selection selection, int32_t levels, kb_keypoint *out)
 {
     kb_detect_options options;
-    size_t count = 77;
+    kb_features found;
     KB_INIT(options);
+    KB_INIT(found);
+    found.keypoints = out;
+    found.capacity = 100;
     options.detector = detector;
     options.selection = selection;
     options.levels = levels;
     options.max_keypoints = 10;
-    kb_status status = kb_detect(image, &options, NULL, out, 100, &count, NULL);
+    kb_status status = kb_detect(image, &options, NULL, &found, NULL);
     assert(status == KB_OK || levels > 0);
-    return status == KB_OK ? count : 0;
+    return status == KB_OK ? found.n : 0;
 }
 
 int main(void)

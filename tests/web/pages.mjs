@@ -143,8 +143,8 @@ async function testSettings(page) {
     input.value = v;
     input.dispatchEvent(new Event("input", { bubbles: true }));
   }, String(value));
-  await page.selectOption("[name=detector]", "sift");
-  await inliers(page, nativeInliers("--detector", "sift"));
+  await page.selectOption("[name=detector]", "orb");
+  await inliers(page, nativeInliers("--detector", "orb"));
   await page.selectOption("[name=detector]", "hessian");
   await page.selectOption("[name=looks]", "oriented");
   await inliers(page, nativeInliers("--looks", "oriented"));
