@@ -214,8 +214,8 @@ static size_t filter_write(const filter_job *job, const kb_match *matches, size_
     return count;
 }
 
-static kb_status filter_matches(filter_job *job, const kb_features *a, const kb_features *b, const kb_match *matches,
-                                size_t n, kb_workspace *ws, kb_match *out, size_t *count)
+static kb_status filter_given(filter_job *job, const kb_features *a, const kb_features *b, const kb_match *matches,
+                              size_t n, kb_workspace *ws, kb_match *out, size_t *count)
 {
     if (!filter_allocate(ws, n, job)) return KB_E_MEMORY;
     filter_list_nodes(a->keypoints, b->keypoints, matches, n, job);
@@ -248,6 +248,6 @@ kb_status kb_filter(const kb_features *given_a, const kb_features *given_b, cons
     if (n == 0) return KB_OK;
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);
-    status = filter_matches(&job, &a, &b, matches, n, ws, out, count);
+    status = filter_given(&job, &a, &b, matches, n, ws, out, count);
     return kbi_workspace_end(ws, mark, &local, status, "rows_a", error);
 }

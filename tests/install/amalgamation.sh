@@ -19,7 +19,11 @@ int main(void)
 }
 C
 # The checks of the hash see the library from inside: both are one translation unit.
-{ echo '#include "keybits.c"'; grep -vE '^#include ("common/common.h"|.keybits/)' "$KEYBITS_SOURCE/tests/hash/hash_everything.c"; } >hash.c
+{
+    echo '#include "keybits.c"'
+    cat "$KEYBITS_SOURCE/tests/arrays.h" "$KEYBITS_SOURCE/tests/hash/hash_everything.c" |
+        grep -vE '^#include ("common/common.h"|"../arrays.h"|.keybits/)'
+} >hash.c
 
 for compiler in gcc clang; do
     command -v $compiler >/dev/null || { echo "$compiler is not installed"; continue; }
