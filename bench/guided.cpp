@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Guided matching against a plain loop of the kind that SLAM systems have: keypoints in the cells of a grid, a list of
  * the candidates of an area, distances word by word with shifts and masks. Both give the same matches, which is checked.
  * Processor time of one thread, the best of many runs.

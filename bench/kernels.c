@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Nanoseconds of every kernel, and of the steps that use them, in every tier of this CPU, per keypoint, pixel or pair of
  * rows, as said. Processor time, the best of many short runs, so that other programs on the machine matter little.
  *

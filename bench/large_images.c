@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How time and workspace grow with an image: detection by ORB and describing by BAG-256 of 1, 6, 24 and 100 megapixels.
  *
  *     build/bench/large_images [KEYPOINTS]        default: 20000 */

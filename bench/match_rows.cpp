@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Exact matching of n x n random binary rows, as n grows: match_rows, a plain loop that counts bits, and faiss's
  * exact search (IndexBinaryFlat, where the build has found faiss; Debian's is compiled for any x86-64 and counts bits
  * without POPCNT, which the plain loop uses). Nanoseconds of processor time per pair of rows, one thread. The peers,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Our matching against OpenCV's BFMatcher on random rows: the same pairs, and the times of both. One thread on both
  * sides. Where several rows are equally near, OpenCV may choose another; such pairs are counted, and must have the
  * same distance. The exit code is 1 when anything else differs. */

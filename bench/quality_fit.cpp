@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kb_fit side by side with OpenCV's findHomography on the same matches of image sets with known homographies
  * (Oxford's layout: SCENE/img1.png to img6.png, SCENE/H1to2p.xml to H1to6p.xml). One thread on both sides.
  *

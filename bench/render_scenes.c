@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* render_scenes [-v VIEWS] [-s SIDE] [-r SEED] OUT PHOTOGRAPH...
  *
  * A set of scenes in Oxford's layout (OUT/NAME/img1.png ..., H1to2p ...) to choose settings by: each photograph, its

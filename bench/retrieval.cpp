@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* retrieval [-o] [-n IMAGES] VOCABULARY.kbv PHOTOGRAPH...: words and queries, ours and (without -o) others', on one
  * thread.
  *

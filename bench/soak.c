@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Long runs, in which what leaks or slows down shows itself (docs/reliability.md). Both tell memory and time of every
  * tenth, and end with code 1 when memory grows or results are wrong.
  *

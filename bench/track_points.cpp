@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // Points over frames: kb_track_points against cv::calcOpticalFlowPyrLK, forward and back, of the same points in the same
 // rendered frames: a plane that turns, comes nearer and moves, with noise and changes of brightness.
 //

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How many pairs of photographs are verified (kb_pair_verify).
  *
  *   verify [-u] <pairs.txt      two paths per line, without spaces in them; -u: upright rows

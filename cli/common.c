@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Messages: what the commands share. */
 #include <stdarg.h>
 #include <stdlib.h>

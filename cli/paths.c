@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The files that a run reads and writes, so that no output overwrites an input or another output. A file is known by
  * device and inode, whatever its name; one that does not exist yet by the inode of its folder and its name there. */
 #include <dirent.h>

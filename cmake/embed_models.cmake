@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cmake -DMODELS="a.kbm|b.kbm" -DOTHERS="c.kbm" -DOUTPUT=builtin_tables.c -P embed_models.cmake
 #
 # Writes the MODELS as C arrays and a list that ends with a NULL name, sorted by name; OTHERS are in it without data.

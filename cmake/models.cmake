@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Turns the model files that KEYBITS_MODELS chooses into one C file of tables; sets builtin_tables to its path.
 file(GLOB model_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/*.kbm)
 set(chosen_models)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # keybits::opencv: the headers of bindings/opencv, which are all of it, together with OpenCV and the library. Only there
 # when a C++ compiler and OpenCV are. An installed keybits makes the target by find_package(keybits COMPONENTS opencv).
 include(CheckLanguage)

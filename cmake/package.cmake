@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cpack -G DEB in the build folder makes keybits_VERSION_ARCHITECTURE.deb; TGZ works too.
 set(CPACK_PACKAGE_NAME keybits)
 set(CPACK_PACKAGE_VENDOR "keybits")

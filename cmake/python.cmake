@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The Python package (bindings/python): the library and the trainer as one shared object that ctypes loads, made of the
 # objects that are there anyway, and the target `python`, which makes a wheel of it in <build>/python.
 # Of the sanitizers, gcc's address sanitizer can be loaded before an ordinary Python.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cmake -DMANIFEST=install_manifest.txt -P uninstall.cmake: removes the files that an installation wrote, and the folders
 # of ours that are empty then.
 if(NOT EXISTS "${MANIFEST}")

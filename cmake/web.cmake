@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The npm package and the pages (bindings/web): the target `web` builds <build>/web, which any static server can serve.
 # It is compiled by clang for WebAssembly, whatever this build's compiler is.
 add_custom_target(web

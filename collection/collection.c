@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A collection: its images, their names, and what decides about their features. */
 #include "collection/collection.h"
 

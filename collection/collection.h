@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Collections of photographs: describe, choose pairs, match and verify, merge. A library: it returns errors, and prints
  * nothing. The parts of a job lie as files in its work folder:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Describing the images of a collection. */
 #include <stdlib.h>
 #include <string.h>

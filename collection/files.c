@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The files of the work folder of keybits collection: features of an image, the list of pairs, blocks of verified
  * pairs. Whoever made a file, its readers get numbers that lead somewhere: a checksum tells damage, not who wrote. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pairs of a collection by where the photographs were taken. */
 #include <math.h>
 #include <stdlib.h>

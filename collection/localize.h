@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The pose of a photograph in a map: retrieve images, match their rows, P3P, refine. */
 #ifndef COLLECTION_LOCALIZE_H
 #define COLLECTION_LOCALIZE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Maps of places: rows of descriptors with their 3-D points, made of a reconstruction and its photographs. A photograph
  * that is new finds its pose in one (localize.h).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Building a map: describe, match images that share points, tracks, points, rows. */
 #include <math.h>
 #include <stdlib.h>

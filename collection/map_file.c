@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The file of a map: head, points, rows, points of rows, images, names, index, checksum; all sections at multiples of 8
  * bytes. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside maps: what is written, tracks, and the geometry of known poses. */
 #ifndef COLLECTION_MAP_INSIDE_H
 #define COLLECTION_MAP_INSIDE_H

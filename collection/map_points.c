@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Points from views with known poses.
  *
  * The first guess is the point nearest to all rays: with centres c and unit directions d in the world, the sum of

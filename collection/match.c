@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matching and verifying the pairs of a collection, block by block. */
 #include <stdlib.h>
 #include <string.h>

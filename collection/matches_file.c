@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Verified matches as text or arrays. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The database of COLMAP out of the work folder. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files of OpenMVG. Its JSON comes from the library cereal: pointers have numbers with the highest bit set, a type is
  * named where it comes first and has a number from then on. */
 #include <stdlib.h>

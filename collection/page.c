@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The page of keybits collection: which images verified pairs connect, and which ones not. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which pairs of a collection are matched: all, neighbours in a sequence or in space, the most similar
  * ones, or those of a list. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Many photographs at once: reading and describing them on all threads, and vocabularies by name. */
 #ifndef COLLECTION_PHOTOS_H
 #define COLLECTION_PHOTOS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gauss-Newton for a pose. The unknowns are a small rotation w and a shift s of the camera's own coordinates, and the
  * relative change g of the focal length: a point c becomes c + w x c + s, the focal length f (1 + g). The centre of the
  * camera moves by -R's, so the spread of s is that of the centre. */

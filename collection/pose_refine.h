@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A pose, and if wanted the focal length, by least squares of the reprojection error, and how sure they are. */
 #ifndef COLLECTION_POSE_REFINE_H
 #define COLLECTION_POSE_REFINE_H

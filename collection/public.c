@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The public functions of collection.h. */
 #include <stdlib.h>
 #include <string.h>

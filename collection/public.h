@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the public functions share. */
 #ifndef COLLECTION_PUBLIC_H
 #define COLLECTION_PUBLIC_H

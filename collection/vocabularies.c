@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Vocabularies by name: those that are compiled in, those that are installed, files. */
 #define _GNU_SOURCE /* dladdr */
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Brown's patch sets (Liberty, Notre Dame, Yosemite): is a pair of patches the same point?
  *
  * A set is a folder with patches0000.bmp and so on, each 16 x 16 patches of 64 x 64 pixels, row by row; info.txt, a

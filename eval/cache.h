@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Results that are kept, so that an interrupted run goes on where it stopped: one small text file of numbers for each,
  * named by a hash of everything that decides them. */
 #ifndef EVAL_CACHE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* FNV-1a, 64 bits: names of cached results. */
 #ifndef EVAL_HASH_H
 #define EVAL_HASH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The protocol is in the header; task files are eval/hpatches_tasks.h. */
 #include "eval/hpatches.h"
 

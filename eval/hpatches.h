@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* HPatches, the patch release: verification, matching and retrieval as the benchmark's Python computes them.
  *
  * A sequence has a reference image and five others; ref.png holds its patches of 65x65 pixels one above the other, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Facts about the HPatches release: its 116 sequences in the order of the benchmark's own split file (the task files
  * are drawn in that order), and which of them are the test parts of the splits a, b and c. The first 57 change
  * illumination, the others viewpoint. */

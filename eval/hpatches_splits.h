@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which sequences of HPatches a split tests. */
 #ifndef EVAL_HPATCHES_SPLITS_H
 #define EVAL_HPATCHES_SPLITS_H

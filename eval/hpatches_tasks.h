@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The task files of HPatches: which patches are compared in verification and retrieval. Files of the benchmark are read
  * where they are; missing ones are drawn again as the benchmark drew them, from NumPy's legacy generator with seed 42,
  * the order of the split, and the numbers of patches. */

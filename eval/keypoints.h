@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where a benchmark's keypoints come from: CSV files made by some detector, or our own detectors. */
 #ifndef EVAL_KEYPOINTS_H
 #define EVAL_KEYPOINTS_H

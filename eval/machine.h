@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The machine that numbers come from: they mean little without it. */
 #ifndef EVAL_MACHINE_H
 #define EVAL_MACHINE_H

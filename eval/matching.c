@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The protocol is in the header. */
 #include "eval/matching.h"
 

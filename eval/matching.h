@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Mean matching accuracy (MMA) on image sequences in the layout of HPatches, as papers on local features report it.
  *
  * Image 1 of a sequence is matched with every other image by mutual nearest neighbours. The accuracy of a pair at t px

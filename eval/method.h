@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is compared: one of our models, a peer (eval/peers.h), or rows that someone else computed, from a file. */
 #ifndef EVAL_METHOD_H
 #define EVAL_METHOD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The random numbers of NumPy's legacy generator, numpy.random.seed(n), so that task files drawn with it can be drawn
  * again: the Mersenne Twister MT19937, and the rules by which NumPy makes whole numbers and permutations of it. */
 #ifndef EVAL_NUMPY_RANDOM_H

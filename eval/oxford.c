@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The protocol is in the header. Scene by scene: images and keypoints are read, the truth of every pair is worked out
  * once (it does not depend on the descriptor), then every method describes the images and answers the pairs. */
 #include "eval/oxford.h"

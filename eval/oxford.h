@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matching between images of a plane whose homographies are known (docs/evaluation.md).
  *
  * For every pair (image 1, image k) the nearest neighbour of every query is found, and answers are ranked by distance.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The numbers of the paper's tables (Suárez, Buenaposada, Baumela: "Revisiting binary local image description for
  * resource limited devices"), to stand beside ours. NaN where it gives none. */
 #ifndef EVAL_PAPER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loads keybits-peers.so on the first call that needs a peer and passes calls on. Patches are sampled on this side, so
  * that the module needs nothing of the library. */
 #include "eval/peers.h"

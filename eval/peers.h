@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Peers to compare with: OpenCV's descriptors on given keypoints or patches, and its other steps. They are in a module,
  * keybits-peers.so, which is loaded by the first call: from where the environment's KEYBITS_PEERS says, from beside the
  * program, or from where it is installed. Where there is none, there are no peers. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the shared module keybits-peers.so gives to eval/peers.c, which loads it when a benchmark asks for a peer. The
  * module needs OpenCV and nothing of ours: so the program starts without OpenCV's libraries, and runs where they are
  * not installed. Rows and keypoints come from malloc. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The module keybits-peers.so: OpenCV's descriptors, detectors, matcher and fit behind eval/peers_module.h.
  *
  * A descriptor that takes patches only gets them through an image: many patches are laid out on one canvas, each in a

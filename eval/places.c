@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Counted pairs are kept in a hash table of cells of image 1 as wide as the limit, so that a pair is compared with
  * those of nine cells. */
 #include "eval/places.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How many different places there are. Detectors that search each level on its own find one corner several times, and a
  * count of matches or keypoints then counts a place several times. Two points are one place when they are closer than
  * 2 px; two matches are one place when their points are, in both images. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Relative and absolute pose of calibrated cameras, ours and OpenCV's on the same correspondences (docs/evaluation.md).
  *
  * The error of a pose is the larger of two angles: that of the rotation between the pose found and the true one, and

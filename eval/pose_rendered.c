@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rendered scenes of eval/pose.h. */
 #include <math.h>
 #include <stdlib.h>

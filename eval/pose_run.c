@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pairs of a set (eval/pose_sets.h), solved. An image is read, resized and described when a pair first needs it, and
  * freed after the last one. All points are in pixels of the resized image, and cameras are scaled to it. */
 #include <math.h>

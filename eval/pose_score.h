@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the rendered scenes and the sets of eval/pose.h share: a problem, its solvers, their scores. */
 #ifndef EVAL_POSE_SCORE_H
 #define EVAL_POSE_SCORE_H

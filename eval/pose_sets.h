@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pairs of photographs whose cameras are known, as the sets of the field list them.
  *
  *   Strecha         DIR/images and DIR/gt_dense_cameras/NAME.camera: K, three zeros, the rotation from camera to world,

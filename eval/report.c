@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The page goes from the question everybody asks (what does accuracy cost?) to the details, benchmark by benchmark.
  * Every section is left out when there are no results for it. */
 #include "eval/report.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All results on one page: one HTML file that needs nothing from elsewhere, with tables, plots as inline SVG, the
  * paper's numbers beside ours, and the machine. What goes in is what `keybits eval ... --json` and `keybits train
  * ablation --json` printed. */

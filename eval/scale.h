@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How keypoints follow a change of scale. An image is brought down by a factor; a keypoint of the small image, brought
  * back, is repeated when its circle and that of a keypoint of the image share at least half of the area that they cover
  * together, and its size follows when the sizes of the two agree within 20 %. Names are those of our detectors, or of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sets of images of one plane: Oxford's folders (img1.png, H1to2p or H1to2p.xml), HPatches image sequences (1.png,
  * H_1_2), and folders of a fixed camera (any images, no homographies: nothing moves). */
 #ifndef EVAL_SCENES_H

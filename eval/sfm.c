@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The protocol is in the header. COLMAP runs as a program of its own, and all that is read back is its analysis. */
 #include "eval/sfm.h"
 

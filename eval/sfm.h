@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Structure from motion, as the ETH benchmark tells it: keypoints and mutual nearest neighbours of all pairs go into
  * COLMAP's database, COLMAP verifies and maps, and its analyzer counts: registered images, sparse points, observations,
  * mean track length, mean reprojection error. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keypoints and descriptors of one image, one line per keypoint: x y size angle bits.
  *
  *     describe [image.pgm]

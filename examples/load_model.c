@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Models from a file, from tables, and back into a file. The library itself reads and writes no files: a model is a
  * block of bytes in memory, which may as well come out of an archive or over a network.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The homography between two images: the whole pipeline in one file.
  *
  *     match [first.pgm second.pgm]

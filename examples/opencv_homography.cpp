@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An OpenCV program that finds the homography between two images, with keybits in place of ORB: one line has changed.
  *
  *     opencv_homography [first second [matches.png]]

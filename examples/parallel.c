@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Your own threads. The library starts none; it asks a kb_parallel to run its tasks. Here that is the simplest thing
  * that works: a thread for every task. A program with a pool or a job system of its own would hand the tasks to that.
  * (keybits brings a small pool too: kb_pool_create.)

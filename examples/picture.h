@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pictures for the examples: read from a PGM file, or rendered when none is given. Nothing of this is part of
  * keybits. */
 #ifndef EXAMPLE_PICTURE_H

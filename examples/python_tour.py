@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A tour of the Python package, in cells as a notebook has them (# %%): from an image to keypoints, matches, geometry,
 retrieval, tracking and a model of your own. Every cell prints what it found or writes a picture.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The front end of a visual SLAM system with one calibrated camera: a map of points is started by an essential matrix,
  * followed by guided matching and camera poses, and extended by triangulation; loops are found by visual words. There is
  * no bundle adjustment, so the path drifts as odometry does.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the SLAM example needs besides the library: poses, triangulation, a room to render, and the path as a picture.
  * Nothing of this is part of keybits. */
 #ifndef EXAMPLE_SLAM_GEOMETRY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* OpenCV's ORB for slam_frontend.c, to compare with. */
 #include <cstddef>
 #include <cstring>

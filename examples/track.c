@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A poster that moves through a video: its four corners in every frame. The frames are rendered.
  *
  *     track [template.pgm]

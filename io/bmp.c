@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Uncompressed BMP: 1, 4 and 8 bits with a palette, 24 and 32 bits (also with channel masks of 8 bits), rows from the
  * bottom up or, with a negative height, from the top down; every row padded to 4 bytes. Always gives RGB. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading the Brown/PhotoTour format. */
 #include "io/brown.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The Brown/PhotoTour format: patchesNNNN.bmp with 16x16 patches of 64x64 each, and info.txt with the point of each
  * patch. */
 #ifndef IO_BROWN_PATCHES_H

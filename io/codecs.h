@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside image_io: what a decoder gives, and the decoders. */
 #ifndef IO_CODECS_H
 #define IO_CODECS_H

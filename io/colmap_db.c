@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* COLMAP's database through SQLite: written by export, read back by the benchmark and for patches. */
 #include "io/colmap_db.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* COLMAP's database, as version 3.8 makes it (user_version 3800): cameras, images, keypoints and matches in; what
  * COLMAP verified out. COLMAP counts pixels from the corner of the first one, so half a pixel is added here. */
 #ifndef IO_COLMAP_DB_H

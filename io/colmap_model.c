@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading COLMAP's sparse models.
  *
  * Both forms hold the same numbers in the same order, so one parser serves both: it asks a source for the next integer,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* COLMAP's sparse model, text (cameras.txt, images.txt, points3D.txt) or binary (.bin). COLMAP's pixel (0.5, 0.5) is
  * the centre of the first pixel, which is (0, 0) in what is read. */
 #ifndef IO_COLMAP_MODEL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What learn/multiview.h asks for, out of files. */
 #include "io/colmap_patches.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Patches of a COLMAP reconstruction: reads images, and keypoints out of the database, for learn/multiview.h, and
  * writes what it gives into patch sets. */
 #ifndef IO_COLMAP_PATCHES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keypoints as CSV: a header line that names the columns, then one keypoint a line. */
 #include "io/csv.h"
 

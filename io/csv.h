@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keypoints as CSV (docs/formats.md). */
 #ifndef IO_CSV_H
 #define IO_CSV_H

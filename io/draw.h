@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A canvas of RGB pixels to draw keypoints, matches and tracks on. Everything is anti-aliased and clipped; (0,0)
  * is the centre of the first pixel. */
 #ifndef IO_DRAW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Energy counters of Linux. */
 #include "io/energy.h"
 

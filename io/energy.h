@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a job costs: time, processor time, and energy from the machine's own counters where it has any.
  *
  *     energy_meter meter;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keypoints and rows as the library takes them. */
 #ifndef IO_FEATURES_H
 #define IO_FEATURES_H

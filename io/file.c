@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Errors, memory, reading whole files, and names. */
 #include "io/file.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files: errors in words, reading whole, writing so that nobody ever sees half a file, names and lists of names. */
 #ifndef IO_FILE_H
 #define IO_FILE_H

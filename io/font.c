@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Text on a canvas, in a font of 5x7 dots. A glyph is seven rows from the top; bit 4 of a row is its left dot. */
 #include <string.h>
 

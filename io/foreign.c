@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files that people hand to the program and that it does not read: named by their first bytes, with a hint. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* HEIC, what phones write, through libheif, where the build has it. It turns the picture as the file says, which is part of
  * this format. */
 #include "io/codecs.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pages in one HTML file with nothing from elsewhere: one style for all, light and dark, that fits a phone. */
 #ifndef IO_HTML_H
 #define IO_HTML_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pictures: recognising the format, and turning what a decoder gives into what was asked for.
  *
  * Colour becomes gray by the arithmetic of OpenCV's cvtColor (4.x), for 8 and 16 bits alike:

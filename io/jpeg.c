@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JPEG through libjpeg. A file of gray or YCbCr, which is nearly every file, gives its Y as gray, exactly as OpenCV's
  * imread does when it is asked for gray. A picture that libjpeg could only guess the rest of is a failure. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gray images through libjpeg and back, for what its losses do to descriptors. */
 #include <setjmp.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The JSON writer: indented by two spaces, one member a line. */
 #include "io/json.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON: a writer that cannot produce a wrong file as long as calls are balanced, and a strict reader (jansson's). Text
  * is UTF-8 always: the writer puts U+FFFD for bytes that are not. */
 #ifndef IO_JSON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The JSON reader: jansson parses, and the tree is brought into lists, which are easy to walk. */
 #include <jansson.h>
 #include <stdlib.h>

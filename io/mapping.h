@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files as memory: mapped where the system can, read otherwise. */
 #ifndef IO_MAPPING_H
 #define IO_MAPPING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of names: folders, list files, and what the user typed. */
 #include <ctype.h>
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NumPy's .npy: "\x93NUMPY", version, length of the header, a Python dictionary with type, order and shape padded to a
  * multiple of 64 bytes, then the numbers. */
 #include "io/npy.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arrays as NumPy's .npy files: written as version 1.0 in C order, read in versions 1 to 3 in C order. */
 #ifndef IO_NPY_H
 #define IO_NPY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A ZIP archive: per member a header, its bytes and their checksum; at the end a directory of all. */
 #include "io/npz.h"
 

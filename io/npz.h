@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Several arrays in one file, NumPy's .npz: a ZIP archive of .npy files, not compressed. */
 #ifndef IO_NPZ_H
 #define IO_NPZ_H

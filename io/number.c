@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers with a decimal point, whatever the locale: the C locale is put in force for the calling thread while the C
  * library converts. */
 #include "io/number.h"

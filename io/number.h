@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers as text with a decimal point, whatever the locale. */
 #ifndef IO_NUMBER_H
 #define IO_NUMBER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "io/pair_list.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of pairs of images: a line "name1 name2" each; '#' starts a comment line. */
 #ifndef IO_PAIR_LIST_H
 #define IO_PAIR_LIST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The patch-set file (docs/patches.md): little endian, a header of 48 bytes, then records of equal length, each with a
  * checksum of its own, so that a sample of a large file is checked without reading the rest. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Patch sets on disk (.kbp, docs/patches.md). A set may be larger than memory: it is written patch by patch and read in
  * pieces, or loaded into a kbi_patch_set, a sample of it if need be. */
 #ifndef IO_PATCH_FILE_H

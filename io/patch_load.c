@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Patch-set files into memory: whole, or a sample of their points. */
 #include <stdlib.h>
 #include <string.h>

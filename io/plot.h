@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plots as inline SVG for the pages of io/html.h: points with labels, curves, bars. They scale with the page, take its
  * colours, and have round numbers at the ticks. */
 #ifndef IO_PLOT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* PNG through libpng, in and out. */
 #include <png.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* PGM and PPM: a text header with comments, then text (P2, P3) or bytes (P5, P6; two per sample, the high one first,
  * when the largest value is above 255). */
 #include <string.h>

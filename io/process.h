@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Other programs: is one there, and running it. */
 #ifndef IO_PROCESS_H
 #define IO_PROCESS_H

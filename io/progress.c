@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Progress: when to show it, and in which words. */
 #include "io/progress.h"
 

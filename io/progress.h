@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A progress bar with the time left, shown by the program (io/host.h). */
 #ifndef IO_PROGRESS_H
 #define IO_PROGRESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Descriptor rows as files, the format by suffix: .npy (N x bytes of uint8, or N x 128 floats), .csv (bytes or floats,
  * no header), .hex (one row of hexadecimal a line). */
 #ifndef IO_ROWS_H

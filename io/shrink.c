@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pictures made smaller: a pixel becomes the mean of the area that it covers.
  *
  * With W pixels becoming w, an old pixel is w units wide and a new one W units. So how much of an old pixel a new one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of temporary files, and the handler that removes them.
  *
  * The handler walks the table with nothing but calls that a handler may make: unlink(), kill(), waitpid(), and for a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Temporary files and folders that do not outlive the program: whatever is registered here is removed by exit() and by
  * the signals that end a program (SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGXCPU). SIGXFSZ is ignored, so that a
  * file above the limit is a failed write, which is told like a full disc. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Text that comes from outside, above all names of files: shown so that it cannot do anything to a terminal. */
 #ifndef IO_TEXT_H
 #define IO_TEXT_H

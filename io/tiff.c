@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TIFF through libtiff, where the build has it: the first picture of the file. Plain gray or RGB of 8 or 16 bits in
  * strips is read sample by sample; everything else goes through libtiff's own conversion to 8-bit RGB. */
 #include "io/codecs.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The log of choosing boxes is its checkpoint too: a CSV file with one row per bit, written as bits are chosen.
  * Learning goes on from it to the same result, since all else follows from the settings. */
 #ifndef IO_TRAIN_LOG_H

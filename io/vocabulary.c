@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Vocabularies as files: which format, and what all of them share. */
 #include "io/vocabulary.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Vocabularies as files: our own, and those of the programs that came before. The format is recognised by content.
  *
  *   keybits   .kbv    docs/index-format.md, mapped

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Vocabularies in the binary forms of DBoW3, VINS and FBoW. All are little endian. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Vocabularies as text: ORB-SLAM's lines and DBoW2's YAML. */
 #include <ctype.h>
 #include <stdlib.h>

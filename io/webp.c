@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* WebP through libwebp, where the build has it. */
 #include "io/codecs.h"
 

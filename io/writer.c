@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writing so that nobody ever sees half a file: a temporary file beside the target, then one rename. The file is on the
  * disc before the rename, and so is the rename before the caller hears of it. */
 #include <errno.h>

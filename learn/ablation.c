@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of the ablation, as settings of the trainers. */
 #include "learn/ablation.h"
 

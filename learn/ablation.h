@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The paper's ablation study (section IV-A, Tables I and II): each row switches one more part of the learning on. */
 #ifndef KBI_ABLATION_H
 #define KBI_ABLATION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arguments that several functions of learn.h take. */
 #ifndef KBI_LEARN_ARGUMENTS_H
 #define KBI_LEARN_ARGUMENTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Association by geometry, over a grid of cells so that only neighbours are compared. */
 #include "learn/associate.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which keypoints of several views show the same point, when the geometry between the views is known. */
 #ifndef KBI_ASSOCIATE_H
 #define KBI_ASSOCIATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Changes of a patch: turn, scale and shift by bilinear interpolation around its middle, then blur, tone and noise. */
 #include "learn/augment.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Changes of a patch that leave what it shows the same: what a detector and a camera do differently the next time. */
 #ifndef KBI_AUGMENT_H
 #define KBI_AUGMENT_H

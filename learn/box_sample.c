@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The patches that a bit is chosen on. */
 #include <math.h>
 #include <stdlib.h>

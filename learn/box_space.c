@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Drawing features and moving them. */
 #include "learn/box_space.h"
 

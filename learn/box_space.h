@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sampleFeatures of the paper's Algorithm 1: the features f(x; u1, u2, s) that a bit may be, drawn at random, and
  * around it what the paper does not have: two sizes, channels of gradient, and small moves for a local search. */
 #ifndef KBI_BOX_SPACE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Greedy feature selection: the paper's Algorithm 1 (section III-A), in learn_bits. Lines of the algorithm are cited
  * there.
  *

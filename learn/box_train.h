@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of the learning of BAD and BAG share: the sample of patches (sampleTriplets of the paper's Algorithm
  * 1), and the judging of features on it. */
 #ifndef KBI_BOX_TRAIN_H

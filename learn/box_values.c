@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Integral images side by side, and the values of features read from them. */
 #include "learn/box_values.h"
 

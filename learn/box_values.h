@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The values of box pairs on many patches at once, by exactly the arithmetic that describing uses.
  *
  * Integral images of the patches stand side by side: for every octave, channel and corner (33 x 33 of samples, 17 x

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hot loops of learning are plain C on integers, compiled a second time for newer processors where the compiler can do
  * that and choose when the program starts. The results are the same. Sanitizers start too late for such a choice. */
 #ifndef KBI_LEARN_CLONES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A number for bytes, to tell patches and settings of one training from those of another. */
 #ifndef KBI_HASH_BYTES_H
 #define KBI_HASH_BYTES_H

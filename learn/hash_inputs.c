@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SIFT of patches, and its mean and spread. */
 #include "learn/hash_inputs.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the hash is learned on: SIFT of patches, as it is or augmented, and how its bytes become inputs. */
 #ifndef KBI_HASH_INPUTS_H
 #define KBI_HASH_INPUTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loss and gradient of a linear hash (the paper, section III-B, eq. 3).
  *
  * With inputs x = [f(x), 1] (SIFT, then 1) and the map B, a patch has values d = tanh(B x) instead of the bits D =

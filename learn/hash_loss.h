@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loss of a linear hash on a batch of pairs, and its gradient. Inside the HashSIFT trainer. */
 #ifndef KBI_HASH_LOSS_H
 #define KBI_HASH_LOSS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The trainer of HashSIFT: batches, Adam, checkpoints, and the map in integers. */
 #include "learn/hash_train.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Learning HashSIFT: a linear map B of SIFT whose signs are the bits, by gradient descent on a relaxation (the paper,
  * section III-B). kb_learn_hashsift is made of this. */
 #ifndef KBI_HASH_TRAIN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products in blocks of rows. */
 #include "learn/matrix.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Products of float matrices, row major, through OpenBLAS where the machine has it.
  *
  * A product is computed in blocks of rows of its result, each one call on one thread of BLAS, and the blocks do not

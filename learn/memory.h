@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of the trainer: zeroed, with the product of the sizes checked. All give NULL when memory is out; free() gives
  * back. */
 #ifndef KBI_LEARN_MEMORY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Precision, recall, ROC: the mathematics behind every table.
  *
  * With answers sorted by distance, tp(i) right ones among the first i:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The numbers that benchmarks and the trainer report, each computed in one place. All take plain arrays and allocate nothing that
  * outlives the call. */
 #ifndef KBI_METRICS_H

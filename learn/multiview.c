@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a reconstruction to patches.
  *
  * The model tells where a 3D point appears in every image of its track. A keypoint near that region, COLMAP's own or one

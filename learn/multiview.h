@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Real multi-view patches: keypoints of several photographs that show the same point of a reconstruction.
  *
  * Images, COLMAP's own keypoints and the patches go through callbacks: what is read and written where is the caller's

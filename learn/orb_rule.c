@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ORB's rule: of the features that are little correlated with those chosen before, the one whose mean is nearest to one
  * half. Where all are correlated, the least correlated one. */
 #include <math.h>

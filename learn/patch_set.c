@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Patch sets in memory: shrinking and splitting. */
 #include "learn/patch_set.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Patch sets in memory: gray patches with the label of the scene point they show. Files are the business of io/
  * (io/patch_file.h). */
 #ifndef KBI_PATCH_SET_H

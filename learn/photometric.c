@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tone curve, blur, noise, shading and shadows on 8-bit gray. Without libm, so that a set is the same on every machine. */
 #include "learn/photometric.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What light, lens, sensor and codec do to the gray of an image. */
 #ifndef KBI_PHOTOMETRIC_H
 #define KBI_PHOTOMETRIC_H

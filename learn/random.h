@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random numbers for learning, on top of kbi_random_next: the same on every machine, since no libm takes part. */
 #ifndef KBI_LEARN_RANDOM_H
 #define KBI_LEARN_RANDOM_H

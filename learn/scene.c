@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Freeing and finding in a reconstruction. */
 #include "learn/scene.h"
 

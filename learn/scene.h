@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A sparse reconstruction: cameras, images with features, 3D points. Coordinates follow keybits.h: (0, 0) is the centre
  * of the first pixel. */
 #ifndef KBI_SCENE_H

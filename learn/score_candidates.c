@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Losses: what makes one feature better than another for the next bit h_t.
  *
  * Triplet ranking loss (the paper, section III-A, eq. 1 and 2). S(x, y) = h(x).h(y) is the number of equal bits less

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* findThreshold, the paper's Algorithm 2. */
 #include "learn/threshold.h"
 

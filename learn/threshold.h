@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* findThreshold(T, f, L): the threshold theta of a feature f that makes the loss least, by one sweep (the paper,
  * section III-A, Algorithm 2, Fig. 2).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sampling pairs and mining hard negatives. */
 #include "learn/triplets.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sampleTriplets of the paper's Algorithm 1: pairs of patches that show the same point, and for each pair the hardest
  * negative in the batch with anchor swap (HardNet and TFeat, which the paper cites).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matching rate, area under precision and recall, FPR95, and how evenly the bits are used, on patches kept back. */
 #include "learn/validate.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How good descriptors are on patches that learning has not seen: a quick feeling of accuracy, for early looks, for
  * choosing between settings, and for the log. Packed rows and Hamming distance. */
 #ifndef KBI_VALIDATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A photograph on a wall, seen by another camera.
  *
  * In coordinates centred on the photograph, in units of its half diagonal, the wall is turned by psi, tilted by theta

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Views of a photograph as a plane: random homographies, and the image warped by one. */
 #ifndef KBI_WARP_H
 #define KBI_WARP_H

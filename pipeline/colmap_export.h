@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From images to a database that COLMAP can verify and reconstruct: keypoints, descriptors, matches of all pairs. */
 #ifndef PIPELINE_COLMAP_EXPORT_H
 #define PIPELINE_COLMAP_EXPORT_H

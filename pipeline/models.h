@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Models by name or file. */
 #ifndef PIPELINE_MODELS_H
 #define PIPELINE_MODELS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The pipeline: image -> keypoints -> descriptors -> matches -> geometry, with the time of each step. Returns errors,
  * prints nothing. */
 #ifndef PIPELINE_PIPELINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rotations and cameras as the program shows and reads them. */
 #ifndef PIPELINE_POSE_H
 #define PIPELINE_POSE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Simulated viewpoints, the idea of ASIFT (Morel and Yu 2009): descriptors bear a change of viewpoint of some 45
  * degrees; beyond, a surface is foreshortened in one direction. Views of the image that are foreshortened in many
  * directions are described too, so that one of them is near to what the other image shows. */

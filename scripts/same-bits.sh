@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # scripts/same-bits.sh VARIANT: builds the library once more in another way or for another processor, and compares its
 # hash of everything (tests/hash) with the one of the usual build. VARIANT is one of those below. Exit code 77: skipped,
 # since the tools are not there. VARIANT-short runs what is slow in it less: gcc-O0 one hash and no kernels, of which it has

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of the library with plain arrays, as tests and benchmarks have them: each makes the kb_features of its arrays.
  * Keypoints are described as ORB's where no scale is given. Both C and C++. */
 #ifndef TESTS_ARRAYS_H

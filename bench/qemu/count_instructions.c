@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Counts instructions: a plugin for qemu's emulation of a program (qemu-aarch64 -plugin FILE PROGRAM).
  *
  * A program marks what it wants to have counted by two system calls that do nothing: lseek on the descriptor

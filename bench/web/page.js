@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // keybits and opencv.js in one page: the same RGBA frames, at most 1000 keypoints, in turns.
 import { Features, Index, findHomography, load, match, memoryBytes } from "./package/keybits.js";
 import { backFrom, place, poster, toRGBA } from "./scene.js";

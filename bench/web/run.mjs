@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // node run.mjs SITE OPENCV [ROUNDS]: prints what bench/web/page.js measures in chromium.
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* keybits in OpenCV programs: kb::Features is a cv::Feature2D, kb::Matcher a cv::DescriptorMatcher.
  *
  *     cv::Ptr<cv::Feature2D> features = kb::Features::create("bag256");       // was cv::ORB::create()

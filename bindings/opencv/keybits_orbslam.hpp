@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The feature extractor of ORB-SLAM2, ORB-SLAM3 and their kin by keybits: the same constructor, calls and getters, and
  * the image pyramid that their stereo code reads. docs/slam.md tells what else to change.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cv::Stitcher with keybits. OpenCV's own matcher of panoramas takes a pair whose confidence exceeds 3 for the same
  * picture twice and drops it; pairs of these descriptors, with few wrong matches, often have more. kb::PanoramaMatcher
  * drops only pairs that really are the same picture.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The build backend of pyproject.toml: that of setuptools, with a sentence where a Python has none."""
 import sys
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Times the package beside OpenCV's Python module, in one process, OpenCV with one thread.
 
     python3 bench.py [IMAGE IMAGE]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Turns the C headers into keybits/_abi.py: constants, ctypes structs and function prototypes.
 
     python3 generate_abi.py include/keybits/keybits.h ... include/keybits/collection.h keybits/_abi.py

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Builds the shared library of the package by CMake, and a wheel that serves every Python 3.8 and later.
 
 The package loads the library with ctypes, so the wheel is tagged py3-none-PLATFORM. The C sources are those of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The detectors of the web package. sift, eight times as slow, is left out for size. */
 #include "detect/detectors.h"
 

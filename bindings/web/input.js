@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What comes from outside is checked here: numbers become 32 bits on their way into WebAssembly, silently.
 
 export class KeybitsError extends Error {

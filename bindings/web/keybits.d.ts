@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** keybits: learned binary local image descriptors. Points are pixels, (0,0) is the centre of the first one. */
 
 /** Loads the library; call once and wait before anything else. Without a source, keybits.wasm beside this module. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // keybits in JavaScript: the library as WebAssembly, for browsers, workers and node. keybits.d.ts is the manual.
 import { KeybitsError, choice, column, known, number, refuse, whole } from "./input.js";
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* malloc and free in place of the C library's, which are a twentieth of the WebAssembly file. One list of free blocks
  * in order of addresses; the first that fits is split, neighbours are joined. The library allocates little and large,
  * so that the list stays short. */

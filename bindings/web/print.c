@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* snprintf and vsnprintf for the sentences of the library, in place of the C library's, which would be an eighth of the
  * WebAssembly file and would ask for WASI's files. They know %s %d %u %x %c %g %% with width, zeros, precision of
  * strings, and the lengths l, ll, z and j. %g writes up to six significant digits. */

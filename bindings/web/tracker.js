@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Targets found in a stream of frames: recognised by an index, then followed from frame to frame.
 //
 // A target that is seen is looked for near where it was (refind), which is fast and steady. Every few frames, and when

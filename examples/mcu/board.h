@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the example asks of a board. */
 #ifndef BOARD_H
 #define BOARD_H

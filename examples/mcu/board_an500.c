@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cortex-M7 on an MPS2 board with AN500: vector table, start-up, semihosting, and SysTick as a counter. Under
  * `qemu-system-arm -icount shift=0` an instruction takes 1 ns of the board's time, and SysTick counts at 25 MHz: 40
  * instructions a tick. */

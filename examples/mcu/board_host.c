@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The example on the machine that builds it, to compare results. */
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # examples/mcu/build.sh arm|host OUT: the example for the board or for this machine, as the program OUT.
 # CC chooses another compiler. The library is compiled from its sources, for BAD alone and without threads.
 set -euo pipefail

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* keybits on a microcontroller, without an operating system: finds keypoints in two rendered pictures of one scene,
  * describes them with BAD, matches, and counts the matches that agree with the motion. No heap: the model, the
  * workspace and the results live in arrays. Prints what it took in memory and instructions.

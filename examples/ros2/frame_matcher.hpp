@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // What the node does with a frame, without ROS: features, and matches with the frame before.
 #ifndef KEYBITS_ROS_FRAME_MATCHER_HPP
 #define KEYBITS_ROS_FRAME_MATCHER_HPP

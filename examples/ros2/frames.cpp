@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // keybits_frames IMAGE...: what the node publishes of the images of a topic, as one line per image.
 #include <cstdio>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // keybits_node: subscribes to `image`, publishes `features` and `matches` as point clouds with the header of the image.
 // A point of `features` has x, y, size, angle, response (float32) and the descriptor (uint8, as many as the model has
 // bytes); a point of `matches` has x, y in this frame, last_x, last_y in the frame before, and the distance.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* keybits: collections of photographs, from image files to COLMAP's database with verified matches (docs/collections.md).
  *
  *     kb_collection_options options;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Learning the tables of BAD, BAG and HashSIFT from patches: options in, tables and a summary out (docs/learning.md).
  *
  * Belongs to libkeybits-learn, a library beside libkeybits; the program's command `train` is made of it. The rules at

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory from the caller's functions, or from malloc. */
 #include <stdlib.h>
 

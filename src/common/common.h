@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by all modules: checks of the floating point, errors, workspace, parallel loops, and mathematics with the same
  * result on every machine. */
 #ifndef KBI_COMMON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cpu.h"
 
 /* Every feature with the ones it builds on, in an order where those come first. No CPU has a feature without them. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CPU features: which of them the processor has, and which kb_cpu_limit leaves. */
 #ifndef KBI_CPU_H
 #define KBI_CPU_H

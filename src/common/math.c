@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Elementary functions from additions, multiplications and divisions alone: every machine rounds them alike. */
 #include "common/sincos.h"
 

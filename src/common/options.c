@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "common/options.h"
 
 static double option_get(const kbi_option *row, const void *options)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options of a call: a table per struct with the default and the range of every field. */
 #ifndef KBI_OPTIONS_H
 #define KBI_OPTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parallel loops, and the optional thread pool behind them. */
 #include "common/common.h"
 

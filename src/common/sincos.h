@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sine and cosine as inline functions, so that loops over many angles can become vector code. Use kbi_sincos_degrees
  * elsewhere. */
 #ifndef KBI_SINCOS_H

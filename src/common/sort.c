@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Radix sort: its time does not depend on the order of the entries, and it has no branches to predict. */
 #include "common/common.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Structs that cross the boundary of the library and may grow.
  *
  * Each starts with struct_size, which the caller sets. A caller built against a newer header has a longer one: the

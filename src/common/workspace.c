@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "common/common.h"
 
 /* What did not fit into the block; the memory follows, aligned. */

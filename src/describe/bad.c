@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* BAD as the paper has it (section III-A). A bit is a weak descriptor, a decision stump on a feature of the patch x:
  *
  *     h(x; f, theta) = +1 if f(x) <= theta, -1 otherwise                         stored as 1 and 0

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* BAD on a grid of samples, as our models have it (docs/bad.md): the weak descriptors of the paper (section III-A)
  *
  *     h(x; f, theta) = 1 if f(x) <= theta, else 0,      f(x) = mean of box 1 - mean of box 2

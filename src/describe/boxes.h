@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Means of boxes on a square of values, by its integral image: what BAD on a grid and BAG share.
  *
  * Sums are kept modulo 2^16, and the sum of a box is below it: 15 x 15 bytes sum to at most 57375, 8 x 8 cells of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Describing: keypoints become rows in five steps, a file and a struct each.
  *
  *     plan.c     keypoints -> regions: where the samples of each octave of each keypoint lie

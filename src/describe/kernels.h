@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of this module, a table for descriptors of boxes and one for descriptors of gradients; image/kernels.h
  * states the contract. Patches are 32x32 bytes, one after the other. */
 #ifndef KBI_DESCRIBE_KERNELS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The fourth step of describing: grids of samples become the bytes of a model's kind. */
 #include "describe/steps.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The second step of describing: regions in the order of work. Neighbours come one after the other, so that their
  * pixels are still in the cache: a counting sort by pass of the pyramid, octave, level and block of the level. */
 #include "describe/steps.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The width of the described region, by the preset of a keypoint's detector and by the model. */
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The third step of describing: grids of samples, from regions of an image or from ready patches. */
 #include "describe/steps.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The steps of describing (describe.h) and what each of them holds. */
 #ifndef KBI_DESCRIBE_STEPS_H
 #define KBI_DESCRIBE_STEPS_H

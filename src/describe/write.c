@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The last step of describing: parts of rows go where their keypoints are. */
 #include "describe/steps.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gaussian blur of 16-bit images in 16-bit arithmetic, the same on every machine.
  *
  * The kernel is separable and symmetric: rows (or columns) at equal distance are added first, then multiplied, and

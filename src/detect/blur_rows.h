@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of blur.c. */
 #ifndef KBI_BLUR_ROWS_H
 #define KBI_BLUR_ROWS_H

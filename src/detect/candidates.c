@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "detect/candidates.h"
 
 bool kbi_candidates_get(kbi_candidates *c, size_t keep, size_t enough, kb_workspace *workspace)

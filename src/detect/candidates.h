@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A list of the strongest distinct keypoints of any number that are added, in memory that does not depend on it: when
  * the list is full, the weakest and the doubles leave. What is kept does not depend on the order of adding. */
 #ifndef KBI_DETECT_CANDIDATES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The measures of corner.c that every corner needs. */
 #ifndef KBI_CORNER_ROWS_H
 #define KBI_CORNER_ROWS_H

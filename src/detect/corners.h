@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Detectors of corners on a pyramid: one way through the levels for every measure of what a corner is.
  *
  *   search    the peaks of the measure in every level (fast_corners.c, hessian.c), in one list (peaks.h)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the detectors share: the job as the public calls hand it on, the row functions that do the work, the order of
  * keypoints. The row functions are pure: they read and write only what they are given, so that other variants of
  * them can take their place. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a detector is to the rest of the library: a row. It stands in the detector's own file, and detectors_list.c
  * lists the rows; nothing else names detectors. */
 #ifndef KBI_DETECT_DETECTORS_H

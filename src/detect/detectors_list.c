@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The list of detectors, alone in its file: a program that is linked statically may define kbi_detectors itself, with
  * fewer rows, and then holds no other detector:
  *

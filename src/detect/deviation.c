@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How exact a keypoint's place is.
  *
  * The place of a peak is where the gradient of its response vanishes. Noise of the image moves the gradient, and the

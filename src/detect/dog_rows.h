@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of dog.c. */
 #ifndef KBI_DOG_ROWS_H
 #define KBI_DOG_ROWS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A corner on every level where it is found, as ORB has them: a share of the keypoints for each level. */
 #include "detect/corners.h"
 

@@ -1,1 +1,2 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "detect/fast_rows.h"

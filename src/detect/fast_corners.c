@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* FAST corners (fast.c) that are the strongest of their 3x3 neighbourhood, with Harris's response (corner.c), as ORB has
  * them (Rublee, Rabaud, Konolige, Bradski 2011).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* FAST-9 corners (Rosten and Drummond): a pixel is a corner when 9 pixels in a row of the 16 on a circle of radius 3
  * are all brighter, or all darker, than it by more than a threshold. The score is the largest threshold that it
  * would pass:

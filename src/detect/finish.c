@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a chosen corner needs the pixels of its level for: its place between them, and its angle. */
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sums of gradient.c that every keypoint needs. */
 #ifndef KBI_GRADIENT_ROWS_H
 #define KBI_GRADIENT_ROWS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Corners and blobs by the determinant of the Hessian (Beaudet 1978): with Lxx, Lyy, Lxy the second derivatives of a
  * level blurred by sigma = 1.68 px,
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of hessian.c. */
 #ifndef KBI_HESSIAN_ROWS_H
 #define KBI_HESSIAN_ROWS_H

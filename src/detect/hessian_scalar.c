@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The blur of hessian.c for cores without vectors. Results are those of hessian_rows.h and blur_rows.h. */
 #include "detect/sift.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gradients of histogram.c. */
 #ifndef KBI_HISTOGRAM_ROWS_H
 #define KBI_HISTOGRAM_ROWS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of this module; image/kernels.h states the contract. The plain C variant of each slot is the function
  * kbi_<slot> of detect/detect.h or detect/sift.h, which also documents it. */
 #ifndef KBI_DETECT_KERNELS_H

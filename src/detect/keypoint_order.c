@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The total order of keypoints, and sorting by it: by response first, in a few rounds of counting, and what has the
  * same response by merging, so that it takes no more than n log n steps whatever it is given. */
 #include "detect/detect.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "detect/levels.h"
 
 void kbi_levels_plan(kbi_levels *levels, const kb_image *image, int32_t most, double step, int32_t smallest)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The pyramid that the corner detectors search: each level `step` times smaller than the one before, by bilinear
  * interpolation in integers. Pixel x of level n is centred at (x + 0.5) step^n - 0.5 of the image. */
 #ifndef KBI_DETECT_LEVELS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where keypoints are wanted: the caller's mask, grown by a margin once, before any detector sees it. */
 #include "detect/detect.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The options of a detection: their defaults, their ranges, and which detectors have them. */
 #include "common/structs.h"
 #include "detect/detectors.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Angles for keypoints of any image, any size and any detector: kb_orient. */
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The list of candidates of a corner detector.
  *
  * One rule says what may be dropped: of all peaks of the image only the `keep` strongest go on, of equal ones the finer,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A corner once: peaks are taken from the strongest on, those that are maxima over scale and whose place is free. */
 #include "detect/corners.h"
 

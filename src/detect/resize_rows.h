@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of resize.c. */
 #ifndef KBI_RESIZE_ROWS_H
 #define KBI_RESIZE_ROWS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Row functions as templates: plain C that compilers turn into vector code, compiled once for the base of the CPU and
  * again for every instruction set that makes it faster. The including file says by KBI_ROWS what stands in front of a
  * function and by KBI_ROWS_NAME what it is called; without that they are the plain ones of detect.h and sift.h. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which keypoints to keep. All rules start from the total order, strongest first.
  *
  *   best      the first n.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the selection rules share. */
 #ifndef KBI_DETECT_SELECT_H
 #define KBI_DETECT_SELECT_H

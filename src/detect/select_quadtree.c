@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Selection by a quad-tree, as ORB-SLAM distributes its keypoints.
  *
  * The image starts as a row of nearly square nodes. In rounds, every node that holds more than one keypoint is cut into

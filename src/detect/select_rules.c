@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The list of selection rules: whatever else names them reads it. */
 #include "detect/select.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SIFT's detector (Lowe 2004), with the conventions of OpenCV's.
  *
  *   1. Scale space: layers of the image, each blurred more than the one before, octave after octave (sift_space.c).

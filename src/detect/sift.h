@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of the SIFT detector: a Gaussian scale space in 16-bit integers, extrema of its differences, directions. */
 #ifndef KBI_DETECT_SIFT_H
 #define KBI_DETECT_SIFT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scale space: the image, doubled unless told otherwise, blurred to `sigma`; then layer after layer 2^(1/layers) times
  * more, until two layers past twice the blur. The layer with just twice the blur, every second pixel of it, starts the
  * next octave. The image's own blur is taken as 0.5 px. Doubling puts pixel x of the image at 2 x and takes the mean

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The scale space of the SIFT detector, a few rows at a time: a window goes down an octave, the rows of its layers are
  * made when they are needed and replaced when they are not any more. */
 #ifndef KBI_DETECT_SIFT_SPACE_H

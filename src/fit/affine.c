@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Similarity and affine transformations between two images, as homographies with the last row (0, 0, 1).
  *
  * The transfer error and its derivatives are the homography's. What distinguishes the two is where a step of least

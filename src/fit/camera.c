@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calibrated cameras: pixels to rays and back, and the pose of a plane.
  *
  * A ray (x, y, 1) is seen at (fx x' + cx, fy y' + cy), where with r2 = x^2 + y^2

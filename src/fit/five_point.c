@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Essential matrices through five pairs of calibrated points (Nister 2004).
  *
  * Five pairs give five linear equations for the nine entries, so E = x X + y Y + z Z + W out of a null space of four

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The homography between two images of a plane.
  *
  * Minimal solver. Four points p1..p4 (as (x, y, 1)) with no three on a line are a frame of the plane: p4 = (l1 p1 +

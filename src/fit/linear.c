@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Linear algebra on matrices of twelve rows at most. */
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From the caller's pairs to those that take part: finite, different, best first, normalised. */
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The optimum of the robust sum by iteratively reweighted least squares, with the damping of Levenberg and Marquardt,
  * in the entries of the model.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "image/image.h"
 
 kb_status kbi_gray8(const kb_image *image, kb_workspace *workspace, kb_image *out)

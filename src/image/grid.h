@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The grids of samples that regions are described by (docs/sampling.md): `side` samples along an axis, over the region
  * alone or over `octaves` of it, each half as wide as the one before.
  *

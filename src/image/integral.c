@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "image/image.h"
 
 kb_status kbi_integral_build(kbi_integral *integral, const kb_image *gray, kb_workspace *workspace)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The plain C kernels of this module. */
 #include "image/kernels.h"
 

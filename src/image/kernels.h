@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of this module: loops that have a faster variant per instruction set.
  *
  * The contract of every kernel of the library: all variants give exactly the result of the plain C reference, for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The words of an image, and how much words and pairs of rows count.
  *
  * KB_SCORING_BINARY is aggregated selective matching (ASMK) on bits. Within a word, the residual of a row is its

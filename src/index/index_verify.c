@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The query against one kept image: matches, and the geometry between the two. */
 #include <math.h>
 

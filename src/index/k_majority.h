@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Clustering of binary rows: k-means in Hamming space, where the centre of a cluster is the majority of each bit. */
 #ifndef KBI_K_MAJORITY_H
 #define KBI_K_MAJORITY_H

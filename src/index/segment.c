@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Segments of inverted lists: making one out of an image, and merging. */
 #include "index/index.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The vocabulary file (docs/index-format.md): little endian, a header of 144 bytes, the tree, the rows of its nodes,
  * the weights of its words. Loading checks it and keeps a pointer. */
 #include "index/vocabulary.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The vocabulary: a view of the block of memory that is its file. */
 #ifndef KBI_VOCABULARY_H
 #define KBI_VOCABULARY_H

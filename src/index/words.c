@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows to words: every row goes from the root to a leaf, at each node to the nearest child. */
 #include "common/features.h"
 #include "index/vocabulary.h"

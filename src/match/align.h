@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The affine alignment of a small region of one image with another image. */
 #ifndef KBI_MATCH_ALIGN_H
 #define KBI_MATCH_ALIGN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plain C of the comparison, without branches, so that compilers make vectors of it. */
 #include "match/filter_block.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the consistency filter compares, and the comparison of one match with a block of others (filter.c says what it
  * means). */
 #ifndef KBI_FILTER_BLOCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Guided matching: every query has a point or a line where it is expected, and is compared with the keypoints near it
  * only. The
  * ratio and distance tests come first, then one-to-one, then matches whose turn does not agree with most others go. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of this module in plain C. */
 #include "common/cpu.h"
 #include "match/hamming_rows.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The hot loop of matching: one block of the matrix of Hamming distances, both directions at once. */
 #ifndef KBI_HAMMING_BLOCK_H
 #define KBI_HAMMING_BLOCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hamming distances row by row. The loop over pairs is written once and inlined for the usual row lengths, where the
  * compiler unrolls the words of a row and keeps the query in registers. `instruction` is a constant: whether bits are
  * counted by an instruction that the including function may use. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of this module; image/kernels.h states the contract. */
 #ifndef KBI_MATCH_KERNELS_H
 #define KBI_MATCH_KERNELS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "match/l2_block.h"
 
 #include "common/common.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Squared Euclidean distances of float rows, one block of the matrix, both directions at once. */
 #ifndef KBI_L2_BLOCK_H
 #define KBI_L2_BLOCK_H

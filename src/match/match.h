@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What matching tells other modules: the workspace of its calls (kbi_workspace_measure). */
 #ifndef KBI_MATCH_H
 #define KBI_MATCH_H

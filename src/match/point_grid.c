@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "match/point_grid.h"
 
 #include <math.h>

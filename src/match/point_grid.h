@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Points sorted into the cells of a grid, so that the neighbours of a place are found in constant time. */
 #ifndef KBI_MATCH_POINT_GRID_H
 #define KBI_MATCH_POINT_GRID_H

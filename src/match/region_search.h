@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The nearest rows among the keypoints of a region: what guided and stereo matching share. */
 #ifndef KBI_MATCH_REGION_SEARCH_H
 #define KBI_MATCH_REGION_SEARCH_H

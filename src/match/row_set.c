@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "match/row_set.h"
 
 bool kbi_row_bytes_are_zero(const uint8_t *row, size_t row_bytes)

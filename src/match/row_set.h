@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Descriptor rows as the search reads them: without gaps and without all-zero rows.
  *
  * kb_describe writes zeros for a keypoint that has no region. Such rows are equal to each other, so they would match at

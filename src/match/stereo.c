@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matching along the rows of a rectified stereo pair.
  *
  * Candidates of a left keypoint lie in the right image within a row tolerance, a range of disparities and a range of

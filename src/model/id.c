@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The id of a model: FNV-1a over everything that decides the bits of its descriptors. */
 #include "model/model.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Models from tables: checks, and the boxes sorted for describing. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The model: the tables as given, and the form of them that describing uses, computed once at creation. */
 #ifndef KBI_MODEL_H
 #define KBI_MODEL_H

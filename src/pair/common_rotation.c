@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "pair/pair.h"
 
 #define BINS 72 /* of 5 degrees */

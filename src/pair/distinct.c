@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Repetition: equal windows, doors and tiles match each other in any order.
  *
  * A geometry through such matches is no accident: windows stand in rows, and any row of windows lies on the epipolar

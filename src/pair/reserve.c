@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How much workspace calls take: each module lays out its buffers in a workspace that only counts, by the code that
  * lays them out for work, so the number is exact. This module stands above all others. */
 #include "common/common.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two sets of kept features -> matches, geometry, verified or not: what collections, indexes and loops share.
  *
  * Mutual nearest neighbours are filtered by local consistency and fitted. A homography decides, also in scenes that are

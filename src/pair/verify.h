@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether two images show one scene, by features that were kept. Shared with the index. */
 #ifndef KBI_PAIR_VERIFY_H
 #define KBI_PAIR_VERIFY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The warped look. Where a homography is found, image b is warped into image a. There the same points look the same but
  * for light and noise: they are detected again, described upright, and matched with the keypoints of image a within a
  * few pixels. The matches come back in pixels of image b. */

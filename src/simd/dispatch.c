@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which table of every module runs on this CPU: the first of its list whose instruction set may be used. */
 #include "simd/kernels.h"
 

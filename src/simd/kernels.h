@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of kernels. A module has a table of its contract (its kernels.h) in plain C, and a complete one for every
  * instruction set that does better: kbi_<module>_kernels_<set>, in kernels_<set>.c. dispatch.c gives the best one for
  * this CPU. Modules know nothing of this folder, and tables of one module nothing of the others, so that a linker drops

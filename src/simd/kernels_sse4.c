@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels for SSE4.2 with POPCNT, for CPUs before AVX2. */
 #include "simd/kernels.h"
 

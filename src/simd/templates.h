@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels that all instruction sets but AVX-512 have as templates over simd/vec.h, and the tables that are the same
  * for all of them. */
 #ifndef KBI_TMPL_H

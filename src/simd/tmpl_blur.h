@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gaussian blur: kbi_blur_pairs (src/detect/blur_rows.h). Template over simd/vec.h. */
 #ifndef KBI_TMPL_BLUR_H
 #define KBI_TMPL_BLUR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* BAD and BAG with one keypoint per lane: the arithmetic of src/describe/bad_grid.c and src/describe/bag.c for
  * VEC_LANES patches at once.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kbi_gradient_cells by products that are summed: the four pixels of a row of a cell, times 1. With vectors of 256
  * bits: wider ones take a port from the code around this, which is of 256 bits. */
 #ifndef KBI_TMPL_CELLS_VNNI_H

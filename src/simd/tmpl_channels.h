@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gradient channels of BAG with one keypoint per lane: the arithmetic of src/describe/bag.c. Template over
  * simd/vec.h.
  *

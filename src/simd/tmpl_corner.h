@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Harris's response: kbi_harris (src/detect/corner_rows.h). Template over simd/vec.h for vecs of 8 lanes; the block
  * has 7 columns, so wider ones would stay empty. */
 #ifndef KBI_TMPL_CORNER_H

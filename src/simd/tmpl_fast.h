@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* FAST scores and their peaks, one pixel per byte: kbi_fast_row and kbi_peaks_row (src/detect/fast_rows.h). Template
  * over simd/vec.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Directions by gradients: kbi_gradient_cells and kbi_gradient_sums (src/detect/gradient_rows.h). Template over
  * simd/vec.h; floats are the compiler's own vectors, as wide as a vec. */
 #ifndef KBI_TMPL_GRADIENT_H

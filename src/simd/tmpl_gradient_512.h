@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kbi_gradient_sums (src/detect/gradient_rows.h) with vectors of 512 bits: row i of the gradients and row i + 4, so
  * that rows are added in the order that all kernels have. */
 #ifndef KBI_TMPL_GRADIENT_512_H

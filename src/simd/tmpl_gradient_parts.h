@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of kbi_gradient_sums (src/detect/gradient_rows.h): smoothed cells and their differences, row by row, and
  * the harmonics of gradients, for vectors of any width: GRADIENT_FLOATS, GRADIENT_INTS, with GRADIENT_MAX and
  * GRADIENT_MIN of floats none of which is NaN.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hamming distances, one row of b per lane: the results of kbi_hamming_block (src/match/hamming_block.h).
  * Template over simd/vec.h.
  *

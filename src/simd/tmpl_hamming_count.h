@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simd/tmpl_hamming.h with an instruction that counts the bits of 16-bit lanes.
  *
  * There is a plane for each 16-bit unit of the rows, which takes an exclusive or, a count and an addition for

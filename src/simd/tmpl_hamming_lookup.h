@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simd/tmpl_hamming.h without an instruction that counts bits.
  *
  * Bits are looked up: for a nibble q of the query there is a table of the 16 numbers popcount(q ^ n), and one shuffle

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of matching that compare row by row (match/hamming_rows.h), with an instruction that counts bits. */
 #ifndef KBI_TMPL_HAMMING_ROWS_H
 #define KBI_TMPL_HAMMING_ROWS_H

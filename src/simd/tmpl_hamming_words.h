@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of words and lists with AVX-512 (match/kernels.h): bits are counted byte by byte and summed per 8 bytes.
  * Rows of another length than 32 bytes are left to POPCNT. */
 #ifndef KBI_TMPL_HAMMING_WORDS_H

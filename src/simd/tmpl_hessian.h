@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of src/detect/hessian_rows.h for AVX2 and AVX-512.
  *
  * Rows of bytes, and the two products of a determinant, are interleaved, so that one instruction multiplies pairs and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Patches with one keypoint per lane: VEC_LANES of them, one after the other in memory, are transposed. Template over
  * simd/vec.h. */
 #ifndef KBI_TMPL_PATCHES_H

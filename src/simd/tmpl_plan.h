@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The set-up of regions: the arithmetic of kbi_sampling_plan (src/image/sampling.c), operation for operation, as loops
  * over PLAN_GROUP keypoints without branches, which compilers turn into vector code. */
 #ifndef KBI_TMPL_PLAN_H

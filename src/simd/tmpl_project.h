@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The signs of a linear map of 128 bytes: the results of kbi_hashsift_project (src/describe/hashsift.c). Template over
  * simd/vec.h.
  *

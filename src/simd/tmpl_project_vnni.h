@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The signs of a linear map of 128 bytes with the instruction VPDPBUSD, which multiplies four bytes by four weights and
  * adds them to a 32-bit lane: the results of kbi_hashsift_project (src/describe/hashsift.c).
  *

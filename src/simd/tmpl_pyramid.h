@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of the sampler's pyramid: the arithmetic of src/image/pyramid.c. Template over simd/vec.h. */
 #ifndef KBI_TMPL_LEVELS_H
 #define KBI_TMPL_LEVELS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A row of a pyramid's next level: kbi_blend_rows and kbi_resize_row (src/detect/resize_rows.h). Template over
  * simd/vec.h.
  *

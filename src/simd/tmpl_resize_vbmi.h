@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kbi_resize_row by VPERMB: 32 neighbours of the smaller row lie within 64 pixels of the larger, as the factor is at
  * most 2. A load and a lookup bring their pairs. At the end of the row masks keep loads and stores inside of it. */
 #ifndef KBI_TMPL_RESIZE_VBMI_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The row functions of the detectors, of which compilers make vector code by themselves; for the narrow rests of a tier
  * and, where wider vectors help, instead of the plain ones. */
 #ifndef KBI_TMPL_ROWS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sampling patches by bilinear interpolation: the arithmetic of kbi_sample_patch (src/image/sampling.c), in the
  * tiles of simd/tmpl_tiles.h. Template over simd/vec.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cut_tiles of tmpl_sample.h, which includes this, with the windows of tmpl_window_64.h: a row of tiles fills 128 bytes
  * of a patch, two vecs, or 64 bytes of cells. */
 #include "simd/tmpl_window_64.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SIFT histograms with one keypoint per lane: the arithmetic of src/describe/sift_patch.c. Template over simd/vec.h.
  *
  * The blur's taps are products of (1 1) and (1 1 1), so every axis is a chain of sums of neighbours that runs along

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The normalisation of SIFT histograms to bytes: the results of kbi_sift_bytes (src/describe/sift_patch.c) by
  * arithmetic that compilers turn into vectors, namely doubles instead of 64-bit divisions. Template over simd/vec.h.
  *

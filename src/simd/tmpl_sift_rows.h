@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of the SIFT detector: kbi_extrema_row and kbi_direction_rows (src/detect/dog_rows.h, histogram_rows.h).
  * Template over simd/vec.h; floats are the compiler's own vectors (tmpl_gradient.h). */
 #ifndef KBI_TMPL_SIFT_ROWS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sums of kbi_transfer_sums (src/fit/kernels.h) with four doubles per vector. Four pairs side by side are turned
  * into weights, which are then transposed: the four weights of a pair are a vector, and so are the three of its
  * gradient. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Windows of tiles for VPERMB, which looks 64 bytes up in a table of 64: the window of a tile is one register, and one
  * instruction finds the pixels of all its samples. Two tiles share a vec, one in each half. Template over simd/vec.h. */
 #ifndef KBI_TMPL_WINDOW_64_H

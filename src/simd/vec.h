@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One vector vocabulary for all instruction sets, so that a kernel is written once. A file kernels_<set>.c defines
  * KBI_VEC_AVX2, KBI_VEC_SSE4, KBI_VEC_NEON or KBI_VEC_WASM, includes simd/templates.h, and has all kernels for that
  * set. KBI_VEC_AVX512 has the operations of the few kernels that kernels_avx512.c includes.

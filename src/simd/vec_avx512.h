@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simd/vec.h for AVX-512: 32 lanes, with what the kernels of kernels_avx512.c use. */
 #ifndef KBI_VEC_AVX512_H
 #define KBI_VEC_AVX512_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What code for AVX-512 begins with: its instructions, and the attribute of functions that use them. Needs all that
  * KBI_CPU_AVX512 stands for (common/cpu.h). Mostly for integers: gcc fuses multiplications and additions of floats, unless
  * a function forbids it (simd/tmpl_gradient_512.h).

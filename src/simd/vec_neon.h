@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simd/vec.h for NEON of aarch64: 8 lanes. A vec is a uint16x8_t; other views of it are casts. */
 #ifndef KBI_VEC_NEON_H
 #define KBI_VEC_NEON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simd/vec.h for SSE4.2 with POPCNT: 8 lanes. */
 #ifndef KBI_VEC_SSE4_H
 #define KBI_VEC_SSE4_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* v_transpose8 of simd/vec.h for sets that interleave registers as x86 does: VEC_OP(name) is the instruction. */
 #ifndef KBI_VEC_TRANSPOSE_H
 #define KBI_VEC_TRANSPOSE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simd/vec.h for WebAssembly's 128-bit vectors: 8 lanes. Without relaxed operations, whose results may differ between
  * engines. A module either uses these instructions or not, so the compiler's -msimd128 chooses. */
 #ifndef KBI_VEC_WASM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Points from one image to the next: kb_track_points.
  *
  * The window around a point is aligned with the other image by translations (match/align.c), from the coarsest level of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Points from one frame to the next. */
 #ifndef KBI_TRACK_H
 #define KBI_TRACK_H

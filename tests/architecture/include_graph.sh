@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Which folder includes which: every folder only those below it, so that there is no cycle (docs/architecture.md).
 #
 # include_graph.sh [ROOT]: prints the forbidden includes of the sources below ROOT, the project by default.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Every test that docs/reliability.md names is a test of this build: reliability.sh NAMES, a file with a name per line.
 # And every promise, an item of a list there, names a test or the run of make that checks it.
 page=${KEYBITS_SOURCE:?}/docs/reliability.md

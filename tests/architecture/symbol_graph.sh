@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Which folder of src/ calls which, by the symbols of its objects: only folders below it (docs/architecture.md). A public
 # function needs no include, so include_graph.sh does not see it. A module gets its kernels from src/simd by one function
 # that its own header declares, kbi_<module>_kernels_get.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* For scripts/walk: runs one call on two rendered views and prints the address of every function that it called, in the
  * order of the first call. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # keybits collection: the database, shards, resuming after SIGKILL, unreadable photographs, lists of pairs.
 source "$(dirname "$0")/common.inc"
 mkdir -p photos/a photos/b

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Shards that are killed by SIGKILL at random, 100 times (KILLS: so many), and started again lose nothing.
 source "$(dirname "$0")/common.inc"
 mkdir photos

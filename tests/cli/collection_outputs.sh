@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # keybits collection: files of OpenMVG, matches as text and arrays, the page, pairs by position.
 source "$(dirname "$0")/common.inc"
 source "$(dirname "$0")/page.inc"

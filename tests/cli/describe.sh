@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # keybits describe: rows for keypoints, in every form of input and output.
 source "$(dirname "$0")/common.inc"
 render a.pgm 160 120 1

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # keybits eval hpatches: rendered sequences, task files, export, wrong input; a real sequence when it is there.
 source "$(dirname "$0")/eval.inc"
 source "$(dirname "$0")/common.inc"

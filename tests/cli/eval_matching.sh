@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # keybits eval matching: on pictures whose motion is known, apart by kind of sequence, and wrong input.
 source "$(dirname "$0")/eval.inc"
 source "$(dirname "$0")/common.inc"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # keybits eval oxford: on pictures whose motion is known, on wrong input, and on the Oxford set when it is there.
 source "$(dirname "$0")/eval.inc"
 source "$(dirname "$0")/common.inc"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # keybits eval pose: rendered scenes, a folder in Strecha's layout, wrong input, and fountain-P11 when it is there.
 source "$(dirname "$0")/scene.inc"
 source "$(dirname "$0")/common.inc"

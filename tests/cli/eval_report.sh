@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # keybits eval report: a page out of a tiny data set, sound by itself and in a browser when there is one.
 source "$(dirname "$0")/eval.inc"
 source "$(dirname "$0")/page.inc"

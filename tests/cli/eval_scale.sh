@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # keybits eval scale: keypoints that follow the scale of a picture, as a table and as JSON; wrong input.
 source "$(dirname "$0")/scene.inc"
 source "$(dirname "$0")/eval.inc"

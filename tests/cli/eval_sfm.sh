@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # keybits export colmap and keybits eval sfm: with a stand-in for COLMAP, and with COLMAP itself when it is there.
 source "$(dirname "$0")/eval.inc"
 source "$(dirname "$0")/common.inc"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The programs of examples/, as they were built: each runs on pictures of its own and on files, and says what it should.
 source "$(dirname "$0")/scene.inc"
 source "$(dirname "$0")/common.inc"

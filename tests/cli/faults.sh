@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Every write, rename and synchronisation made to fail in turn: exit code 1 and words, or the whole result. The target is
 # what it was before or what it should be, nothing is left beside it, and what was kept to go on with is whole.
 source "$(dirname "$0")/common.inc"

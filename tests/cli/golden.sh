@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The published tables give the authors' own answers: BAD to the bit, HashSIFT in at least 97 % of the bits.
 source "$(dirname "$0")/common.inc"
 golden=${KEYBITS_SHARED:-}/published/golden

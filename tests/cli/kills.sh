@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Training, evaluation, export, index, vocabulary and collection ended at random moments by SIGINT, SIGTERM and SIGKILL,
 # 8 times each (KILLS: so many), and started again. What a run writes is whole or as it was; a run that is killed again
 # and again ends with the same bytes as one that never was.

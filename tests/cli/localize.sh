@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # keybits localize: wrong input. Poses are tested on rendered rooms by unit_localize.
 source "$(dirname "$0")/common.inc"
 render a.pgm 320 240 1

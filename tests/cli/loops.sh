@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # keybits loops: natural order, JSON, CSV and page; and the recall on real photographs where they are.
 source "$(dirname "$0")/common.inc"
 mkdir walk

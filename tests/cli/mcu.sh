@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The bare-metal example in the emulator: the same keypoints, rows and matches as on this machine, within the memory of
 # a small microcontroller.
 set -euo pipefail

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Memory that is out, for the program as a whole: allocations fail one after the other, in libraries that it uses too.
 # Exit code 1 and words, or the whole result; a target is what it was before, and nothing is left beside it. Of every
 # command some allocations are tried, spread over its run; EVERY=1 tries all of them.

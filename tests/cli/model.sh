@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # keybits model: tables in, tables out, what is in a model.
 source "$(dirname "$0")/common.inc"
 bad_table bad.txt 64

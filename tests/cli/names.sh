@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Names of strangers: escape codes and line breaks in names of files, images of an index, models and vocabularies reach no
 # terminal, whichever command prints them. Long names leave room for what is wrong.
 source "$(dirname "$0")/common.inc"

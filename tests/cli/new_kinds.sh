@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A detector and a selection rule more, in a copy of the sources: only the files that CONTRIBUTING.md names are touched, and
 # then the library lists, checks, measures and runs both. new_kinds.sh program: so does the program.
 set -euo pipefail

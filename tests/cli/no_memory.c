@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loaded before a program (LD_PRELOAD), it makes one allocation fail: number KEYBITS_FAIL_AT, counted from 1, and the
  * next ones too when KEYBITS_FAIL_ON is set. The count of all of them goes to the file KEYBITS_FAIL_COUNT. */
 #include <errno.h>

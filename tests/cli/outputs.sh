@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Outputs: an input is never overwritten, a full disc is noticed by every command, a name says what is in the file.
 source "$(dirname "$0")/common.inc"
 render a.pgm 200 160

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # No output is an input of the same run, or another output, in any command, by whatever name: the file itself, a path to it, a
 # hard link, a symbolic link. Nothing is read, written or made when it would be.
 source "$(dirname "$0")/common.inc"

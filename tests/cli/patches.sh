@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # keybits patches: sets from photographs and from the Brown format, looking into them, wrong input.
 . "$(dirname "$0")/common.inc"
 "$KEYBITS" patches --help >/dev/null 2>&1 || { echo "this build has no patches"; exit 77; }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # OpenCV stays outside the program: it is loaded with keybits-peers.so when a benchmark asks for a peer, and only then.
 source "$(dirname "$0")/eval.inc"
 source "$(dirname "$0")/common.inc"

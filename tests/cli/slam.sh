@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The SLAM example: the path through a rendered room is known, and the same frames from files give the same path.
 source "$(dirname "$0")/common.inc"
 program=${KEYBITS_BUILD:-}/examples/slam_frontend

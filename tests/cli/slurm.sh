@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # scripts/collection-slurm on a cluster of one node that lives in the scratch folder: the same database as without.
 source "$(dirname "$0")/common.inc"
 PATH=$PATH:/usr/sbin:/sbin

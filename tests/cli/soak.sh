@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The long runs of bench/soak, short: memory does not grow, and results stay right.
 source "$(dirname "$0")/common.inc"
 soak=${KEYBITS_BUILD:-}/bench/soak

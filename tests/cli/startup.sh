@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Starting up: the program loads little, and little memory is enough for every plain command. (OpenBLAS starts threads
 # when it is loaded, which fails and then hangs at exit where memory is limited; learning loads it when it needs it.)
 source "$(dirname "$0")/common.inc"

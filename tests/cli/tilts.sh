@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A plane seen at 75 degrees from several directions, and turned: match --tilts finds it to 3 px, refined points too.
 source "$(dirname "$0")/scene.inc"
 source "$(dirname "$0")/common.inc"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # keybits track: a template in a folder of frames and in Y4M streams, lost and found, pictures, energy, damaged input.
 source "$(dirname "$0")/scene.inc"
 source "$(dirname "$0")/common.inc"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # keybits train: models, logs and pages; the same result on any number of threads and after a kill; wrong input.
 source "$(dirname "$0")/page.inc"
 source "$(dirname "$0")/common.inc"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Nothing that the user gave vanishes without a word: other formats, folders beside images, empty and single images, the
 # same image twice, names with spaces.
 source "$(dirname "$0")/common.inc"

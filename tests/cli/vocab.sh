@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # keybits vocab: training, showing, converting; the files of other programs are read by code of their own below.
 source "$(dirname "$0")/common.inc"
 for i in 1 2 3 4; do render "$i.pgm" 240 180 "$i"; done

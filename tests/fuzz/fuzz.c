@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What targets need, whoever drives them. */
 #include "fuzz.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzing: a target is a file fuzz_<name>.c with the two functions below. Linked with mutate.c it is a test of some
  * seconds that does the same every time; linked with clang's libFuzzer it searches for as long as one likes:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What evaluations and exports read besides images: results for a page, splits and pairs of benchmarks, numbers that
  * were kept, cameras, lists of images and of pairs. The first byte chooses. */
 #include <math.h>

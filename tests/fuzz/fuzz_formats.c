@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files of other programs: vocabularies of every kind, EXIF, Brown's sets, COLMAP's database, task files of HPatches,
  * homographies; and rows of hexadecimal digits and the log of a training. The first byte chooses. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matching, filtering and fitting with wild numbers: rows, keypoints, guides, pairs and cameras of any bits. */
 #include <math.h>
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pictures of every format: any bytes are refused with words, or give a picture whose every pixel can be read. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Vocabularies and indexes: files of any bytes are refused with words, or can be asked, changed and saved; and what
  * is built from any rows and numbers keeps its promises. The first byte chooses. */
 #include <math.h>

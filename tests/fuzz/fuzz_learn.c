@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What learning reads: sets of patches, COLMAP's models in both forms, and checkpoints with the right hash. The first
  * byte chooses; a model's three files follow one another, with the lengths of the first two before them. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Detecting and describing with wild numbers: images of any shape, every option, keypoints of any bits. Nothing may
  * crash, read outside or hang; results keep the promises of keybits.h that can be told from outside. */
 #include <math.h>

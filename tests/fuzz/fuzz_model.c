@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Model files: any bytes are refused with words, or are a model that can be used and saved as the same bytes. The bytes
  * are taken as a file, as one with the right checksum, and as changes of a file that is good, whose checksum is set right:
  * those reach the tables. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Drives a target without libFuzzer: replays files, then tries changes of its seeds, the same ones every time.
  *
  *     fuzz_<name> ROUNDS [FILE...]     replays the files, then makes ROUNDS changes

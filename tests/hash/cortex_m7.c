@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Starts a program on a Cortex-M7 without an operating system, an MPS2 board with AN500; newlib's semihosting prints.
  * scripts/same-bits.sh links it to hash_everything. */
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hash_everything [FEATURES [THREADS]]
  *
  * Prints 64-bit FNV-1a hashes over what the library computes on input that is rendered here: one line for each room,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # pinned.sh HASH-PROGRAM [--renew]: compares what the library computes with tests/hash/expected.txt, with every
 # instruction set that was found, with fewer, and with plain C; on 1, 2, 3 and 7 threads.
 set -euo pipefail

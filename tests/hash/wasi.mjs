@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // node wasi.mjs PROGRAM.wasm ARGUMENT...: runs a WebAssembly program that only prints.
 import { readFile } from "node:fs/promises";
 import { argv, exit } from "node:process";

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The project inside another one: only the library is built, and nothing of ours changes theirs.
 source "$(dirname "$0")/common.inc"
 cat > "$scratch/CMakeLists.txt" <<CMAKE

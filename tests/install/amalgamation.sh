@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The library as one file: made the same way every time, compiled by the README's line with the README's example, the
 # same bits, and no names for the linker but kb_*.
 source "$(dirname "$0")/common.inc"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A program that was built against a newer version's header (callers.sh makes it): NEWER has a field `future` at the end
  * of every struct. It must work with the library of today, unless it uses a field that this library does not know. */
 #include <keybits/keybits.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A program built against the header of a newer version works with today's library.
 source "$(dirname "$0")/common.inc"
 header=$KEYBITS_SOURCE/include/keybits/keybits.h

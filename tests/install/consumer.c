@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Someone else's program: includes the header, calls the library. Also compiled as C++. */
 #include <keybits/keybits.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A CMake project finds the installed library by find_package, and refuses a version that is not there.
 source "$(dirname "$0")/common.inc"
 cat > "$scratch/CMakeLists.txt" <<CMAKE

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Each header alone compiles as C99 and as C++11, without a warning; and the C++ program links.
 source "$(dirname "$0")/common.inc"
 need g++

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The trainer's library and header, found by pkg-config and used from outside.
 source "$(dirname "$0")/common.inc"
 need pkg-config

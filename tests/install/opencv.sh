@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # An OpenCV program with keybits in it: by pkg-config, and by find_package(keybits COMPONENTS opencv). It runs, and an
 # OpenCV that is not there is said.
 source "$(dirname "$0")/common.inc"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A bare compiler line with pkg-config's answer, also after the installed tree was moved.
 source "$(dirname "$0")/common.inc"
 need pkg-config

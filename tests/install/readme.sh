@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The C example of the README compiles without a warning and links.
 source "$(dirname "$0")/common.inc"
 sed -n '/^```c$/,/^```$/p' "$KEYBITS_SOURCE/README.md" | sed '/^```/d' >"$scratch/example.c"

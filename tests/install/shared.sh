@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A shared library exports the names in the headers, and no others.
 source "$(dirname "$0")/common.inc"
 need nm

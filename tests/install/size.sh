@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # How large the library is: the stripped shared one with everything, and programs that are linked statically with the
 # functions that they call. A library with BAD alone describes by bad256 as the full one does and refuses other kinds.
 source "$(dirname "$0")/common.inc"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two versions of the library in one process, as two plug-ins of a program may bring them: each answers for itself, and
  * both describe at the same time.     two_versions FIRST.so SECOND.so */
 #include <dlfcn.h>

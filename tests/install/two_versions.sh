@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Two versions of the library in one process, as plug-ins of a program bring them: each answers for itself, a limit of
 # one does not reach the other, and both describe at the same time with the same bits.
 source "$(dirname "$0")/common.inc"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the checks of the kernels share: memory with forbidden pages around it, random and extreme data, comparison.
  * No test framework, so that the program also runs where only a cross compiler and an emulator are. */
 #ifndef CHECK_H

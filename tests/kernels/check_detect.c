@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of detecting and matching. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of src/fit against plain C. */
 #include "check.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compares every kernel of every tier that this CPU has with plain C: random and extreme data, odd sizes and strides,
  * batches of 0 to 70, and inputs that end at a forbidden page. */
 #define _DEFAULT_SOURCE

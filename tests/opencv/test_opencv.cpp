@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bindings/opencv: what kb::Features, kb::Matcher and kb::OrbSlamExtractor give is what the C API gives, and OpenCV's
  * interfaces hold. Compiled as C++11. */
 #include <cmath>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes that do not fit into size_t are KB_E_MEMORY, never a small number: what a workspace needs grows with every limit,
  * and once it is too much it stays so. A program without cmocka, so that scripts/same-bits.sh can run it where size_t has
  * 32 bits. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of detection share: options, calls that must succeed, comparing keypoints and angles. */
 #ifndef KB_TEST_DETECTED_H
 #define KB_TEST_DETECTED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Small files in a temporary folder, for tests of the benchmarks. */
 #ifndef TEST_EVAL_FILES_H
 #define TEST_EVAL_FILES_H

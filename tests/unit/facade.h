@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rendered facades: rough walls with rows of windows. All windows of all facades are equal; walls, doors and the spacing
  * of windows differ from facade to facade. So two facades share much that matches, and nothing that is one place. */
 #ifndef TESTS_FACADE_H

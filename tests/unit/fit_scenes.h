@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rendered point pairs with a known geometry, and how far a fit is from it. For tests of src/fit. */
 #ifndef KB_TEST_FIT_SCENES_H
 #define KB_TEST_FIT_SCENES_H

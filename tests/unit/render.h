@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Images and models that tests render for themselves. */
 #ifndef KB_TEST_RENDER_H
 #define KB_TEST_RENDER_H

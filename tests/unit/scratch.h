@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A temporary folder for the files of a test program: make_scratch and remove_scratch are cmocka's set-up and end. */
 #ifndef TEST_SCRATCH_H
 #define TEST_SCRATCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Right checksums in files that a test has changed, so that the readers look further than those. */
 #ifndef TEST_SEAL_H
 #define TEST_SEAL_H

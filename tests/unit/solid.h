@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rendered scenes with known cameras: boxes, and slabs as walls and floor, with a texture of all scales and hard edges,
  * as photographs have. Every point of one view can be found in another. */
 #ifndef KB_TEST_SOLID_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Learning BAD and BAG: values as describing computes them, the same result on any number of threads and after a break,
  * and bits that are far better than random ones. */
 #include <math.h>

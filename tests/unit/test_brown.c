@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Brown's patch sets: a rendered set in the same format, with rows that make the numbers easy to work out. */
 #include <setjmp.h>
 #include <stdarg.h>

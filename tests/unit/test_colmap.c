@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* COLMAP's database and what is read of its words. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* src/common: mathematics against libm, workspace, options, images, pieces, random numbers, the pool. */
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Describing: the arithmetic against straightforward doubles, the promises of the header, and wild input. */
 #include <math.h>
 #include <setjmp.h>

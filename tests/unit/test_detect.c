@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* src/detect: rendered corners and blobs are found where they are; masks, threads, strides, 16 bits, wild input. */
 #include "common/cpu.h"
 #include "detect/detect.h"

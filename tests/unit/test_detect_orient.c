@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* src/detect: angles by both rules, second angles, places between pixels. */
 #include "detect/detect.h"
 #include "detected.h"

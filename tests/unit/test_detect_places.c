@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* src/detect: one keypoint per place, up to the border, in small images, with sizes that follow the image; and with
  * every_level the keypoints of ORB-SLAM's extractor, bit for bit. */
 #include "detected.h"

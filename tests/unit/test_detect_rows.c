@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* src/detect: the row functions and the scale space against plain definitions. */
 #include "common/cpu.h"
 #include "detect/kernels.h"

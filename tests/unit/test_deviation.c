@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* src/detect/deviation.c: the standard deviation that keypoints are said to have is the one that they have. Pictures are
  * dead leaves (Lee, Mumford, Huang 2001), which have edges and scales as photographs have them, in two views with noise;
  * a keypoint of the first view that the second shows has a residual there. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every allocation of retrieval and of the trainers made to fail in turn: an error, nothing leaked, and what was there
  * before is as it was. The linker puts the functions below in the place of malloc, calloc, realloc and free
  * (tests/CMakeLists.txt). */

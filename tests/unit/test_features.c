@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The pyramid for callers, and detection and description in one call. */
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* src/match/filter.c: right and wrong matches of rendered keypoints, clumps, order, bad numbers, bad arguments. */
 #include <math.h>
 #include <setjmp.h>

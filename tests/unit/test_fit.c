@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* src/fit: known geometry with noise and outliers, degenerate scenes, invariance. */
 #include "fit_scenes.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* src/fit: what is not a number, duplicates, the order of pairs, options, sameness, wrong arguments. */
 #include "fit_scenes.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Accuracy cannot slip unseen: on rendered scenes, flat and solid, detectors repeat their keypoints, models match them,
  * and fits find the geometry, each at least as well as a floor says. The floors lie about a tenth below what is measured. Run
  * with a word as argument, the program prints what it measures. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* src/fit: similarity, affine, essential, rotation, absolute pose, cameras: known truth, noise, outliers, bad input. */
 #include <math.h>
 #include <setjmp.h>

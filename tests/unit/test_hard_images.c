@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The same keypoints, byte for byte, for any number of threads, low_memory and any instruction set: for images where
  * thousands of corners are equal, or lie exactly between two pixels, levels or cells. They are rendered from their
  * numbers, and what is asked of them is drawn from these too. The first argument says how many are tried. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Learning HashSIFT: gradients against finite differences, hard negatives against all pairs, matrix products, the
  * end-to-end training, checkpoints, thread counts, wrong options. */
 #include <math.h>

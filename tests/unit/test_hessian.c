@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* src/detect/hessian.c: the determinant of the Hessian and its peaks, against plain definitions and known pictures. */
 #include "detect/detect.h"
 #include "detected.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* HPatches: the random numbers of the task files against NumPy's, and all three tasks on a set so small that every
  * number can be worked out by hand. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The index: scores against short independent implementations, incremental adding, removal, the file, loops. */
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files that are whole or not there, names, lists, and drawing. */
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include <dlfcn.h>

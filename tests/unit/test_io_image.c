@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The codecs: what they give for files that this test makes, and that damaged files are refused. */
 #include <setjmp.h>
 #include <stdarg.h>

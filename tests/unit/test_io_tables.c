@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keypoints as CSV, arrays as .npy, descriptor rows, JSON, and numbers under any locale. */
 #include <locale.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Vocabularies of other programs: what is written is read back as the same tree, and wrong files are refused in words.
  * tests/cli/vocab.sh reads the files with code of its own. */
 #include <setjmp.h>

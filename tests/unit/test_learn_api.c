@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libkeybits-learn as an outside caller sees it: the public header and nothing else. */
 #include <setjmp.h>
 #include <stdarg.h>

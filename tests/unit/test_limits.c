@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a file may ask for: the memory that readers allocate is bounded by the size of the file, whatever it says. The
  * linker puts the functions below in the place of malloc, calloc, realloc and free (tests/CMakeLists.txt). */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Maps and poses in them, on rendered rooms whose cameras are known: positions, rotations, unknown focal lengths, rolled
  * photographs, other rooms, damaged files. */
 #include <math.h>

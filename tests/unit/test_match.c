@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* src/match: against brute force, ties, limits, threads, wrong arguments. */
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* src/match/match_refine.c: known warps, changes of light, bad keypoints, limits, threads, memory, bad arguments. */
 #include <math.h>
 #include <setjmp.h>

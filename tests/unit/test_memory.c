@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory: what a frame costs, that it is known beforehand and then never more, and that running out of it does no
  * harm. All of it is the workspace, since a call allocates nowhere else. */
 #include <setjmp.h>

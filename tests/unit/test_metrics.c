@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The metrics, against cases small enough to compute by hand. */
 #include <setjmp.h>
 #include <stdarg.h>

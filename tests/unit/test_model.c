@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Models: what is refused, that files come back as they were, and that no damage goes unnoticed. */
 #include <setjmp.h>
 #include <stdarg.h>

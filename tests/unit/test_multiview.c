@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Patches out of reconstructions and out of the Brown format. The scene is a textured plane that three cameras see. */
 #include <math.h>
 #include <setjmp.h>

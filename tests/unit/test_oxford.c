@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Images of planes: how folders and homographies are read, and the numbers of a pair small enough to work out by hand.
  */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One model, one vocabulary and one index shared by many threads, each with a workspace of its own: the results are
  * those of one thread alone. The thread sanitizer watches. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Patch sets: the file and its damage, samples by whole points, several files as one, splitting, shrinking, octaves. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Peers: rows come back in the order of the keypoints, patches do not see each other, wrong names are told. Without
  * OpenCV there is only the last. */
 #include <setjmp.h>

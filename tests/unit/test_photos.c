@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Photographs that are shrunk when they are read: means of areas, and places that stay in pixels of the file. */
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Places among matches and keypoints: by hand, and against the definition on random points. */
 #include <setjmp.h>
 #include <stdarg.h>

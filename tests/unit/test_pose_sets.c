@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sets of photographs with known cameras: one rendered scene, written in every format, gives the same poses; lists that
  * are wrong are refused with their line; matches of other programs are scored like ours. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The variants for cores without vectors give what the others give. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How keypoints follow a change of scale, by hand. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Order and selection of keypoints: against plain definitions, ties, numbers that are not finite, large sets. */
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Views of photographs, association by geometry, and whole synthetic images. */
 #include <math.h>
 #include <setjmp.h>

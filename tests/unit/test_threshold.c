@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sweep over thresholds against trying every threshold. */
 #include <setjmp.h>
 #include <stdarg.h>

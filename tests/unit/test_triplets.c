@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sampling of pairs, and hard negatives against all pairs. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Validation against the book, augmentation, and what light and codecs do. */
 #include <math.h>
 #include <setjmp.h>

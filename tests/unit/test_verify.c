@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether two images show one scene, by kept features: facades with equal windows, unrelated texture, one plane, one solid
  * scene. KEYBITS_SLOW=1 renders ten times as many facades. */
 #include <setjmp.h>

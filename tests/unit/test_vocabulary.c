@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The vocabulary: training, words, the file, wrong input. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The linker sends the allocations of a test through __wrap_*, which the test defines (-Wl,--wrap in CMakeLists.txt). */
 #ifndef TEST_WRAP_MALLOC_H
 #define TEST_WRAP_MALLOC_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A static server and Debian's chromium, for the tests of the pages and for bench/web.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";

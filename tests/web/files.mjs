@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that the browser tests need, out of rendered pixels.
 import { writeFileSync } from "node:fs";
 import { crc32, deflateSync } from "node:zlib";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wrong and forged input to the installed package: every size, every option, and addresses above 2 GiB.
 import assert from "node:assert/strict";
 import test from "node:test";

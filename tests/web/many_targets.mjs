@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Many targets, many frames; run by many_targets.sh.
 import assert from "node:assert/strict";
 import { Features, Index, Tracker, load, memoryBytes } from "./package/keybits.js";

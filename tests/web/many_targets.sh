@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A thousand targets in one index, and 2,000 frames with 200 targets, in node and in the page: what is found, and memory that
 # does not grow.
 set -euo pipefail

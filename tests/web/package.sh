@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The npm package: packed, installed into an empty folder, tested in node beside the program, typed, bundled, weighed.
 set -euo pipefail
 source "$KEYBITS_SOURCE/tests/web/common.inc"

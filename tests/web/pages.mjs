@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pages in Debian's chromium, at the width of a desktop and of a phone. Run by pages.sh in a scratch folder:
 // node pages.mjs SITE PICTURES. Screenshots go to PICTURES.
 import assert from "node:assert/strict";

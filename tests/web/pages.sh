@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The pages in a real browser. Screenshots are kept in <build>/web-pictures.
 set -euo pipefail
 source "$KEYBITS_SOURCE/tests/web/common.inc"

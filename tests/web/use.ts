@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a TypeScript user writes; compiled, bundled and run by package.sh.
 import { Features, type Fit, Index, type Matches, Model, Tracker, findHomography, load, match } from "keybits";
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """numpy arrays at the boundary: dtypes of the C structs, views of images, checked conversions."""
 import ctypes
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The exceptions of the package, and numbers on their way into C.
 
 ctypes cuts an integer to the width of its field or argument without a word. So every struct of the headers is a Struct,

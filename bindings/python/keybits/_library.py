@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The shared library: where it is, its prototypes, errors as exceptions, and a workspace per thread."""
 import ctypes
 import os

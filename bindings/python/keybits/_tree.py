@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """In a source tree there is no _abi.py, which the build makes of the headers; so that the package can be imported from
 there, with KEYBITS_LIBRARY, it is made in memory."""
 import importlib.util

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Collections of photographs, from image files to COLMAP's database (docs/collections.md).
 
     import keybits

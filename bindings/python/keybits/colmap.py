@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """COLMAP's database: cameras, images, keypoints and matches in, and what is in one out.
 
 COLMAP puts the centre of the first pixel at (0.5, 0.5); half a pixel is added on the way in and taken off on the way out.

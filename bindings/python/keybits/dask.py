@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A collection of photographs on a Dask cluster: its shards as tasks of a distributed.Client.
 
     from distributed import Client

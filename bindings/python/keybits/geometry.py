@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The geometry between two images, and the pose of a camera, from matches of which many may be wrong."""
 import ctypes
 from typing import Any, NamedTuple, Optional, Tuple

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Features and matches as the HDF5 files of hloc (Hierarchical-Localization), by h5py.
 
 A feature file has a group per image with keypoints [n, 2], descriptors [d, n], scores [n] and image_size [2]; a match

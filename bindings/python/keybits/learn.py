@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Learning descriptors from patches (docs/learning.md)."""
 import ctypes
 import queue

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where a photograph was taken, in a map of a COLMAP model (docs/localize.md).
 
     import keybits

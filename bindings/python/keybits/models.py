@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Models: the tables that turn a patch into bits."""
 import ctypes
 from functools import cached_property

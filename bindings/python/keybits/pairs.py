@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What two images have in common, from pixels to geometry in one call."""
 import ctypes
 from dataclasses import dataclass

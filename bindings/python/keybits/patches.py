@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Patch sets: gray patches with the scene point that each shows, and their .kbp files (docs/patches.md)."""
 import struct
 import zlib

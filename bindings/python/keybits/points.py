@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Points from frame to frame, for odometry: track_points in place of cv2.calcOpticalFlowPyrLK, PointTracker on top."""
 import ctypes
 import threading

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finding a flat template in images, as `keybits track` does."""
 from typing import Iterable, Iterator, NamedTuple, Optional, Tuple, Union, cast
 

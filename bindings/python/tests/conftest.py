@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pictures for the tests, drawn here: rectangles one over the other, and the same seen through a homography."""
 import os
 import subprocess

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # run.sh [LIBRARY]: makes the wheel, of a library that was built before or of the sdist alone, installs it into a folder
 # of its own, and runs the tests and the type checker there. KEYBITS names the program to compare with. A library with the
 # address sanitizer is tested with that loaded before Python.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The structs as Python sees them are those of the C compiler, and every function of the headers is in the library."""
 import ctypes
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Collections: the same database as the program's, shards, cancelling, wrong input."""
 import json
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """In place of cv2.ORB: the same calls, the same types; conversions without loss."""
 import pickle
 import warnings

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Shards of a collection on a Dask cluster of this machine."""
 import json
 import os

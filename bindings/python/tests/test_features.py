@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Detecting and describing: the program's results, views without copies, wrong input."""
 from pathlib import Path
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """COLMAP databases and hloc files."""
 import sqlite3
 

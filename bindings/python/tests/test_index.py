@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Vocabularies, the index, loops."""
 import numpy as np
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Patch sets and training."""
 import json
 

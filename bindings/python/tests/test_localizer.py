@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Maps and poses: a textured plane seen by cameras that are known."""
 import numpy as np
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Matching and geometry: against plain numpy, against the truth, wrong input."""
 import numpy as np
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Numbers that do not fit into their C type are refused, wherever they go in; pickles hold values only."""
 import ctypes
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the wheel says about itself, and what a Python without setuptools says."""
 import os
 import subprocess

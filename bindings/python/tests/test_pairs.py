@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """match_images: the look that gives the result, the truth, matches alone, wrong input."""
 import json
 

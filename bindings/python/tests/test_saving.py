@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files that are written: whole or not at all, by many at once, with the permissions that they had."""
 import os
 import stat

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs in the manner of those that are written for OpenCV's ORB: each runs with OpenCV's objects and with ours, and
 ours must do at least as well. Nothing of a program changes but the line that makes the objects."""
 import numpy as np

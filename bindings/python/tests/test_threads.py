@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Objects that threads share: one index under additions, removals, saves, queries and looks at once."""
 import copy
 import os

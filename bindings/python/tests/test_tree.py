@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The package of a source tree, which was not built, with a library from elsewhere."""
 import os
 import subprocess

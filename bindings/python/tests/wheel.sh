@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # wheel.sh PLATFORM: makes the wheel for another platform (scripts/python-wheel), looks at what is in it, and runs a C
 # program with its library in an emulator: there is no Python for these platforms here. Exit code 77: skipped.
 set -euo pipefail

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The live benchmark, away from the page: two rendered pictures, matched again and again.
 import { Features, findHomography, load, match, version } from "./package/keybits.js";
 import { serve } from "./remote.js";

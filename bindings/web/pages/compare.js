@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page that measures this device, and shows what the descriptors are worth.
 import { byId, say } from "./picture.js";
 import { connect } from "./remote.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The template matching application of the energy page, away from the page.
 import { Features, Model, findHomography, load, match, version } from "./package/keybits.js";
 import { serve } from "./remote.js";

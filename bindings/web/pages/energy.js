@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page that repeats the paper's last table, energy of a template matching application, on the visitor's device.
 import { byId, drawn, fromPixels, say } from "./picture.js";
 import { connect } from "./remote.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page that matches two pictures.
 import { applyHomography } from "./package/keybits.js";
 import { byId, fromPixels, outlinePath, readPicture, save, say } from "./picture.js";

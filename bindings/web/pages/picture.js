@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures from files, and what the pages share around them.
 
 const MOST_MEGAPIXELS = 64;

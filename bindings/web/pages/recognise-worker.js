@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recognition away from the page, so that the page never stutters. Pictures come as transferred ImageBitmaps.
 import { Tracker, load, memoryBytes } from "./package/keybits.js";
 import { serve } from "./remote.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page that recognises pictures in a camera or a video.
 import { connect } from "./remote.js";
 import { byId, drawn, fromPixels, outlinePath, readPicture, save, say } from "./picture.js";

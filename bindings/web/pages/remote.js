@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages to a worker and their answers.
 
 /** ask(message, transfer) sends a message to the worker and gives a promise of its answer. */

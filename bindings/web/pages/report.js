@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the descriptors are worth and what they cost: report.json, which scripts/web-report makes of the program's
 // `eval oxford` and `bench`.
 import { byId } from "./picture.js";

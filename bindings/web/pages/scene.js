@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures out of arithmetic, for samples, benchmarks and tests: posters, and how a camera sees them. The same seed
 // gives the same pixels everywhere.
 
