@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A thin front for CMake; `make help` lists the words. Everything is made in build/.
 BUILD := build
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
@@ -27,14 +28,28 @@ help:
 	@echo "make install  install the library and the program below PREFIX=$(PREFIX)"
 	@echo "make uninstall  remove what make install wrote"
 	@echo "make deb      a Debian package in $(BUILD)/"
+	@echo "make release  everything of a release in dist/, the same bytes for the same commit"
 	@echo "make clean    remove $(BUILD)/"
-	@echo "On Debian each installs the packages it misses, and says so. JOBS=$(JOBS) processes at once."
+	@echo "make setup-list  what each of these would install; nothing is installed"
+	@echo "On Debian each installs the packages it misses, and says so; not with SETUP=no. JOBS=$(JOBS) processes at once."
 
-program:
+export SETUP
+
+program: configured
+	@cmake --build $(BUILD) -j $(JOBS) --target keybits-cli
+
+# All that is built: benches, examples, the Python package's library too.
+everything: configured
+	@cmake --build $(BUILD) -j $(JOBS)
+
+configured:
 	@scripts/setup build
 	@cmake -S . -B $(BUILD) -DCMAKE_BUILD_TYPE=Release -DKEYBITS_BUILD_TESTS=OFF \
 	    -DCMAKE_INSTALL_PREFIX=$(PREFIX) --log-level=WARNING
-	@cmake --build $(BUILD) -j $(JOBS)
+
+setup-list:
+	@for goal in build bench test test-all lint python wheels web bench-web bench-instructions; do \
+	    scripts/setup --list $$goal; done
 
 demo: program
 	@scripts/demo $(BUILD)
@@ -61,12 +76,12 @@ fuzz:
 
 bench:
 	@scripts/setup build bench
-	@$(MAKE) --no-print-directory program
+	@$(MAKE) --no-print-directory everything
 	@scripts/bench $(BUILD) $(IMAGES)
 
 results:
 	@scripts/setup build bench
-	@$(MAKE) --no-print-directory program
+	@$(MAKE) --no-print-directory everything
 	@scripts/results $(if $(SHORT),--short) $(BUILD) $(NAMES)
 	@$(if $(SHORT),true,scripts/results-tables)
 
@@ -98,7 +113,7 @@ web-report: program web
 
 models:
 	@scripts/setup build bench
-	@$(MAKE) --no-print-directory program
+	@$(MAKE) --no-print-directory everything
 	@scripts/train-models $(BUILD) $(MODELS)
 
 amalgamation:
@@ -106,16 +121,20 @@ amalgamation:
 	@cmake -S . -B $(BUILD) -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
 	@cmake --build $(BUILD) --target amalgamation
 
-install: program
+install: everything
 	cmake --install $(BUILD)
 
 uninstall:
 	cmake --build $(BUILD) --target uninstall
 
-deb: program
+deb: everything
 	cd $(BUILD) && cpack -G DEB
+
+release:
+	@scripts/setup build python wheels web amalgamation
+	@JOBS=$(JOBS) scripts/release dist
 
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all help program demo test test-all fuzz lint coverage bench results bench-instructions bench-web python wheels web web-report amalgamation models install uninstall deb clean
+.PHONY: all help program demo test test-all fuzz lint coverage bench results bench-instructions bench-web python wheels web web-report amalgamation models install uninstall deb release clean everything configured setup-list

@@ -1,6 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
 # cmake -DFILES="a.kbv|b.kbv" -DOUTPUT=vocabularies.c -P embed_vocabularies.cmake
 #
-# Writes vocabulary files as C arrays and a list of them that ends with a NULL name; cli/places.c reads it.
+# Writes vocabulary files as C arrays and a list of them that ends with a NULL name; collection/vocabularies.c reads it.
 string(REPLACE "|" ";" files "${FILES}")
 set(arrays "")
 set(entries "")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The library, its header, the program, and what lets others find them: a CMake package and a pkg-config file.
 include(CMakePackageConfigHelpers)
 
@@ -23,13 +24,13 @@ if(TARGET keybits-cli)
     install(FILES ${large_vocabularies} DESTINATION ${CMAKE_INSTALL_DATADIR}/keybits)
     # The program prints its man page and completion from its tables of options.
     if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
-        set(man_page ${PROJECT_BINARY_DIR}/keybits.1)
+        set(man_pages ${PROJECT_BINARY_DIR}/man)
         set(completion ${PROJECT_BINARY_DIR}/keybits.bash)
-        add_custom_command(OUTPUT ${man_page} ${completion} DEPENDS keybits-cli
-                           COMMAND keybits-cli help --man > ${man_page}
+        add_custom_command(OUTPUT ${completion} DEPENDS keybits-cli ${PROJECT_SOURCE_DIR}/scripts/man-pages
+                           COMMAND sh ${PROJECT_SOURCE_DIR}/scripts/man-pages $<TARGET_FILE:keybits-cli> ${man_pages}
                            COMMAND keybits-cli help --completion > ${completion})
-        add_custom_target(keybits-man ALL DEPENDS ${man_page} ${completion})
-        install(FILES ${man_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+        add_custom_target(keybits-man ALL DEPENDS ${completion})
+        install(DIRECTORY ${man_pages}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
         install(FILES ${completion} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME keybits)
     endif()
 endif()

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Flags that every target of the project shares.
 #
 # keybits_target(NAME [STRICT]): C11, hidden symbols, position independent (so that the static library can go into
@@ -26,7 +27,7 @@ function(keybits_target name)
     if(KEYBITS_SANITIZE)
         # The checks that a sanitizer puts in make gcc guess wrongly about what is set: that warning is for plain builds.
         target_compile_options(${name} PRIVATE -fsanitize=${KEYBITS_SANITIZE} -fno-sanitize-recover=all
-                               -fno-omit-frame-pointer -g)
+                               -fno-omit-frame-pointer -g1)
         if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
             target_compile_options(${name} PRIVATE -Wno-maybe-uninitialized)
         endif()

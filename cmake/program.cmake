@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The trainer, the benchmarks and the program: libraries keybits-io, keybits-pipeline, keybits-collection, keybits-learn,
 # keybits-eval, and the program keybits-cli, which is put at <build>/keybits. A part whose folder is empty is left out.
 #
@@ -6,7 +7,7 @@
 file(GLOB io_sources CONFIGURE_DEPENDS io/*.c)
 file(GLOB pipeline_sources CONFIGURE_DEPENDS pipeline/*.c)
 file(GLOB collection_sources CONFIGURE_DEPENDS collection/*.c)
-file(GLOB cli_sources CONFIGURE_DEPENDS cli/*.c)
+file(GLOB_RECURSE cli_sources CONFIGURE_DEPENDS cli/*.c)
 file(GLOB learn_sources CONFIGURE_DEPENDS learn/*.c)
 file(GLOB eval_sources CONFIGURE_DEPENDS eval/*.c)
 file(GLOB peer_sources CONFIGURE_DEPENDS eval/peers_*.cpp)
@@ -174,16 +175,15 @@ endif()
 # --------------------------------------------------------------------------------------------------- the program
 # The commands that belong to the benchmarks and the trainer come and go with them (KB_HAVE_EVAL, KB_HAVE_LEARN).
 if(NOT TARGET keybits-eval)
-    list(FILTER cli_sources EXCLUDE REGEX "/cli/(cmd_)?(eval|bench)[_.]")
+    list(FILTER cli_sources EXCLUDE REGEX "/cli/eval/")
 endif()
 if(NOT TARGET keybits-learn)
-    list(FILTER cli_sources EXCLUDE REGEX "/cli/(cmd_)?(train|patches)[_.]")
+    list(FILTER cli_sources EXCLUDE REGEX "/cli/learn/")
 endif()
 if(KEYBITS_BUILD_CLI AND EXISTS ${PROJECT_SOURCE_DIR}/cli/main.c)
     add_executable(keybits-cli ${cli_sources})
     keybits_target(keybits-cli)
     set_target_properties(keybits-cli PROPERTIES OUTPUT_NAME keybits RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
-    target_include_directories(keybits-cli PRIVATE cli)
     target_link_libraries(keybits-cli PRIVATE keybits_inside)
     foreach(part IN ITEMS keybits-collection keybits-io keybits-pipeline keybits-eval keybits-learn)
         if(TARGET ${part})

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The installed man page, completion and documents; uninstalling leaves nothing; the Debian package holds the same files.
 source "$(dirname "$0")/common.inc"
 build=${KEYBITS_BUILD:?names the build folder}
@@ -9,14 +10,16 @@ for file in bin/keybits include/keybits/keybits.h include/keybits/index.h share/
     [ -s "$scratch/prefix/$file" ] || fail "not installed: $file"
 done
 
-# the man page has every command, and roff has nothing to say about it
-man_page=$scratch/prefix/share/man/man1/keybits.1
-for command in $("$scratch/prefix/bin/keybits" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
-    grep -q "^.SS keybits $command" "$man_page" || fail "the man page does not tell keybits $command"
+# every command has a man page with examples, and roff has nothing to say about any
+pages=$scratch/prefix/share/man/man1
+for command in $("$scratch/prefix/bin/keybits" --help | sed -n '/^usage/,$ s/^  \([a-z]*\)  .*/\1/p'); do
+    grep -q '^.SH EXAMPLES' "$pages/keybits-$command.1" || fail "no man page of keybits $command, or no examples in it"
 done
 if command -v groff >/dev/null; then
-    groff -man -Tutf8 -ww "$man_page" >/dev/null 2>"$scratch/groff.txt" || fail "groff"
-    [ ! -s "$scratch/groff.txt" ] || fail "groff: $(head -5 "$scratch/groff.txt")"
+    for page in "$pages"/*.1; do
+        groff -man -Tutf8 -ww "$page" >/dev/null 2>"$scratch/groff.txt" || fail "groff"
+        [ ! -s "$scratch/groff.txt" ] || fail "groff: $(head -5 "$scratch/groff.txt")"
+    done
 fi
 
 # complete_words WORD...: what the completion offers for the last word
@@ -30,6 +33,7 @@ complete_words() (
 [ "$(complete_words keybits model im)" = import ] || fail "completion of subcommands"
 [ "$(complete_words keybits detect a.png --max-k)" = --max-keypoints ] || fail "completion of options"
 [ "$(complete_words keybits detect --detector s)" = sift ] || fail "completion of words"
+[ "$(complete_words keybits match -m rootsi)" = rootsift ] || fail "completion of model names"
 [ -z "$(complete_words keybits detect pic)" ] || fail "files are completed by bash"
 
 # uninstalling

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# The library alone. KEYBITS_SHA512 is the sum of the release's source tarball (sha512sum keybits-VERSION.tar.gz).
+vcpkg_download_distfile(archive
+    URLS "https://github.com/keybits/keybits/releases/download/v${VERSION}/keybits-${VERSION}.tar.gz"
+    FILENAME "keybits-${VERSION}.tar.gz"
+    SHA512 "${KEYBITS_SHA512}")
+vcpkg_extract_source_archive(SOURCE_PATH ARCHIVE "${archive}")
+vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}"
+    OPTIONS -DKEYBITS_BUILD_CLI=OFF -DKEYBITS_BUILD_EVAL=OFF -DKEYBITS_BUILD_LEARN=OFF -DKEYBITS_BUILD_BENCH=OFF
+            -DKEYBITS_BUILD_EXAMPLES=OFF -DKEYBITS_BUILD_PYTHON=OFF -DKEYBITS_BUILD_OPENCV=OFF -DKEYBITS_BUILD_TESTS=OFF)
+vcpkg_cmake_install()
+vcpkg_cmake_config_fixup(PACKAGE_NAME keybits CONFIG_PATH lib/cmake/keybits)
+vcpkg_fixup_pkgconfig()
+file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/debug/include" "${CURRENT_PACKAGES_DIR}/debug/share")
+vcpkg_install_copyright(FILE_LIST "${SOURCE_PATH}/LICENSE" "${SOURCE_PATH}/NOTICE")
