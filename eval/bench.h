@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The benchmark of time and energy: every step of the pipeline, ours and OpenCV's in one run (docs/performance.md).
  *
  * Images 1 and 2, 3 and 4 and so on are pairs that should show the same. A row is a step, done on every image or on
@@ -47,6 +48,7 @@ typedef struct ev_bench_set {
     size_t count;
     kb_workspace *workspace;
     kb_match *matches;
+    kb_neighbour *neighbours; /* EV_BENCH_NEIGHBOURS per keypoint */
     uint8_t *inliers;
     kb_point_pair *pairs;
     ev_bench_frame frames[2]; /* what a step computes */
@@ -61,7 +63,11 @@ typedef struct ev_bench_set {
     float own_scale;
     size_t own_image;
     const char *own_peer;
+    uint8_t *large_pixels; /* image large_item, mirrored to fill 6 megapixels */
+    kb_image large;
+    size_t large_item;
 } ev_bench_set;
+#define EV_BENCH_NEIGHBOURS 3
 
 /* Reads the first pair. names and methods must outlive the set; at least two images. */
 bool ev_bench_open(ev_bench_set *set, const io_names *names, const ev_method *methods, size_t method_count,
@@ -71,12 +77,14 @@ bool ev_bench_take_pairs(ev_bench_set *set, size_t pairs, io_error *error);
 void ev_bench_close(ev_bench_set *set);
 
 /* The steps, ours; all memory is the set's. */
-bool ev_bench_detect(ev_bench_set *set, const kb_image *image, kb_detector detector, ev_bench_frame *frame,
-                     io_error *error);
+bool ev_bench_detect(ev_bench_set *set, const kb_image *image, kb_detector detector, kb_orientation orientation,
+                     ev_bench_frame *frame, io_error *error);
 bool ev_bench_describe(ev_bench_set *set, const kb_image *image, const ev_method *method, const kb_keypoint *keypoints,
                        size_t n, ev_bench_frame *frame, io_error *error);
 /* Into set->matches. */
 bool ev_bench_match(ev_bench_set *set, const io_rows *a, const io_rows *b, size_t *count, io_error *error);
+/* The k nearest of every row, k up to EV_BENCH_NEIGHBOURS, into set->neighbours. */
+bool ev_bench_knn(ev_bench_set *set, const io_rows *a, const io_rows *b, int32_t k, io_error *error);
 /* given_nearest of a pair, into set->matches. */
 bool ev_bench_filter(ev_bench_set *set, size_t pair, io_error *error);
 bool ev_bench_refine(ev_bench_set *set, size_t pair, io_error *error);
@@ -88,6 +96,10 @@ size_t ev_bench_pairs(kb_match *matches, size_t n, const io_keypoints *a, const 
                       size_t room);
 /* Fills `given` for pair i and a method of ours, unless it is there already. */
 bool ev_bench_give_pair(ev_bench_set *set, size_t pair, const ev_method *method, io_error *error);
+/* Fills `large` for image i, unless it is there already. */
+void ev_bench_give_large(ev_bench_set *set, size_t image);
+/* An image mirrored again and again to fill width x height; malloc'ed. */
+uint8_t *ev_bench_mirrored(const io_image *source, int32_t width, int32_t height);
 /* Fills `own` for image i and a peer. */
 bool ev_bench_give_own(ev_bench_set *set, size_t image, const char *peer, io_error *error);
 
@@ -149,11 +161,12 @@ bool ev_bench_frames(ev_bench_set *set, const ev_method *method, double seconds,
 /* ---- growth (bench_growth.c) ---- */
 #define EV_BENCH_POINTS 12
 #define EV_BENCH_CURVES 4
-#define EV_BENCH_PLOTS 3
+#define EV_BENCH_PLOTS 5
 typedef struct ev_bench_curve {
     const char *name;
     size_t points;
     double x[EV_BENCH_POINTS], ms[EV_BENCH_POINTS];
+    double mb[EV_BENCH_POINTS]; /* of memory: the workspace, the index or the vocabulary */
 } ev_bench_curve;
 typedef struct ev_bench_plot {
     const char *title, *x_name;
@@ -161,6 +174,8 @@ typedef struct ev_bench_plot {
     size_t count;
 } ev_bench_plot;
 
+/* The power of x with which y grows over the last decade of x: 1 is in proportion. */
+double ev_bench_power(const double *x, const double *y, size_t points);
 bool ev_bench_growth(ev_bench_set *set, int32_t threads, bool quiet, ev_bench_plot plots[EV_BENCH_PLOTS],
                      io_error *error);
 

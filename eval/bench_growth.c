@@ -1,9 +1,13 @@
-/* How cost grows: with keypoints, with pixels, with rows to match against. Positions and rows are random, since sizes
- * must be exact; pixels are those of the first image, repeated and mirrored. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How time and memory grow, over two decades each: with keypoints, pixels, rows to match against, images of an index
+ * and words of a vocabulary. Positions, rows and trees are random, since sizes must be exact; pixels are those of the
+ * first image, repeated and mirrored. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "eval/bench.h"
+#include "keybits/index.h"
 #include "io/features.h"
 #include "learn/metrics.h"
 
@@ -24,6 +28,11 @@ static double uniform(uint64_t *state)
     return (double)(*state >> 11) * 0x1p-53;
 }
 
+static void random_rows(uint8_t *rows, size_t bytes, uint64_t *state)
+{
+    for (size_t i = 0; i < bytes; i++) rows[i] = (uint8_t)(256 * uniform(state));
+}
+
 /* Keypoints as ORB gives them: more small ones than large ones. */
 static void random_keypoints(kb_keypoint *k, size_t n, int32_t width, int32_t height, uint64_t *state)
 {
@@ -40,38 +49,36 @@ static void random_keypoints(kb_keypoint *k, size_t n, int32_t width, int32_t he
     }
 }
 
-/* The image of `source`, mirrored again and again to fill width x height; malloc'ed. */
-static uint8_t *mirrored_image(const io_image *source, int32_t width, int32_t height)
-{
-    uint8_t *pixels = io_alloc((size_t)width, (size_t)height);
-    for (int32_t y = 0; y < height; y++)
-        for (int32_t x = 0; x < width; x++) {
-            int32_t u = x % (2 * source->width), v = y % (2 * source->height);
-            if (u >= source->width) u = 2 * source->width - 1 - u;
-            if (v >= source->height) v = 2 * source->height - 1 - v;
-            pixels[(size_t)y * (size_t)width + (size_t)x] =
-                source->pixels[(size_t)v * (size_t)source->width + (size_t)u];
-        }
-    return pixels;
-}
-
 /* ---- measuring one point ---- */
 
 typedef kb_status work(const growth *g, void *context);
 
+/* In a workspace of its own, whose size is the memory. */
 static bool add_point(growth *g, ev_bench_curve *curve, double x, work *what, void *context, io_error *error)
 {
     double ms[REPEATS];
-    for (int r = -1; r < REPEATS; r++) {
+    kb_workspace *kept = g->set->workspace;
+    kb_status status = kb_workspace_create(&g->set->workspace);
+    for (int r = -1; r < REPEATS && status == KB_OK; r++) {
         double before = ev_bench_clock_read(&g->clock).ms;
-        kb_status status = what(g, context);
-        if (status != KB_OK) return io_fail(error, "%s: %s", curve->name, kb_status_string(status));
+        status = what(g, context);
         if (r >= 0) ms[r] = ev_bench_clock_read(&g->clock).ms - before;
     }
+    curve->mb[curve->points] = 1e-6 * (double)kb_workspace_bytes(g->set->workspace);
+    kb_workspace_free(g->set->workspace);
+    g->set->workspace = kept;
+    if (status != KB_OK) return io_fail(error, "%s: %s", curve->name, kb_status_string(status));
     curve->x[curve->points] = x;
     curve->ms[curve->points++] = kbi_spread_of(ms, REPEATS).median;
     io_progress_update(&g->progress, ++g->done);
     return true;
+}
+
+double ev_bench_power(const double *x, const double *y, size_t points)
+{
+    size_t last = points - 1, from = last;
+    while (from > 0 && x[from] * 9.9 > x[last]) from--;
+    return log(y[last] / y[from]) / log(x[last] / x[from]);
 }
 
 typedef struct description {
@@ -148,7 +155,7 @@ static size_t find_methods(const ev_bench_set *set, const ev_method *found[EV_BE
 
 static bool grow_keypoints(growth *g, ev_bench_plot *plot, io_error *error)
 {
-    static const size_t counts[] = {500, 1000, 2000, 5000, 10000, 20000};
+    static const size_t counts[] = {200, 500, 1000, 2000, 5000, 10000, 20000};
     const ev_method *methods[EV_BENCH_CURVES];
     const io_image *image = &g->set->images[0];
     kb_keypoint *keypoints = io_alloc(20000, sizeof *keypoints);
@@ -171,7 +178,8 @@ static bool grow_keypoints(growth *g, ev_bench_plot *plot, io_error *error)
 
 static bool grow_pixels(growth *g, ev_bench_plot *plot, io_error *error)
 {
-    static const int32_t sizes[][2] = {{640, 480}, {1280, 800}, {2000, 1500}, {3000, 2000}, {4000, 3000}, {6000, 4000}};
+    static const int32_t sizes[][2] = {{320, 240},   {640, 480},   {1280, 800}, {2000, 1500},
+                                       {3000, 2000}, {4000, 3000}, {6000, 4000}};
     const ev_method *methods[EV_BENCH_CURVES];
     size_t n = (size_t)g->set->max_keypoints, found = find_methods(g->set, methods);
     kb_keypoint *keypoints = io_alloc(n, sizeof *keypoints);
@@ -184,7 +192,7 @@ static bool grow_pixels(growth *g, ev_bench_plot *plot, io_error *error)
     if (found) plot->curves[2].name = methods[0]->name;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && good; i++) {
         int32_t width = sizes[i][0], height = sizes[i][1];
-        uint8_t *pixels = mirrored_image(&g->set->images[0], width, height);
+        uint8_t *pixels = ev_bench_mirrored(&g->set->images[0], width, height);
         double megapixels = 1e-6 * width * height;
         detection hessian = {{pixels, width, height, width, KB_FORMAT_GRAY8, 0}, KB_DETECTOR_HESSIAN, keypoints};
         detection sift = {hessian.image, KB_DETECTOR_SIFT, keypoints};
@@ -202,12 +210,12 @@ static bool grow_pixels(growth *g, ev_bench_plot *plot, io_error *error)
 
 static bool grow_rows(growth *g, ev_bench_plot *plot, io_error *error)
 {
-    static const size_t counts[] = {256, 1000, 4000, 16000, 50000, 100000};
+    static const size_t counts[] = {1000, 3000, 10000, 30000, 100000};
     size_t bytes = 100000 * 64;
     uint8_t *rows = io_alloc(bytes, 1);
     kb_match *matches = io_alloc(QUERIES, sizeof *matches);
     bool good = true;
-    for (size_t i = 0; i < bytes; i++) rows[i] = (uint8_t)(256 * uniform(&g->state));
+    random_rows(rows, bytes, &g->state);
     *plot =
         (ev_bench_plot){.title = "Mutual matching of 1000 rows: rows to match against", .x_name = "rows", .count = 2};
     for (size_t c = 0; c < 2; c++) {
@@ -222,6 +230,119 @@ static bool grow_rows(growth *g, ev_bench_plot *plot, io_error *error)
     return good;
 }
 
+/* ---- words and images ---- */
+
+#define WORD_ROW 32     /* bytes */
+#define IMAGE_ROWS 300  /* of an image in the index; a query has QUERIES */
+#define BRANCHING 10
+
+/* A full tree of random rows, BRANCHING^levels words. */
+static kb_vocabulary *random_vocabulary(int32_t levels, uint64_t *state, io_error *error)
+{
+    uint32_t nodes = 1, wide = 1;
+    for (int32_t i = 0; i < levels; i++) nodes += wide *= BRANCHING;
+    uint32_t *parents = io_alloc(nodes, sizeof *parents);
+    double *weights = io_alloc(nodes, sizeof *weights);
+    uint8_t *rows = io_alloc(nodes, WORD_ROW);
+    for (uint32_t i = 0; i < nodes; i++) parents[i] = i ? (i - 1) / BRANCHING : 0, weights[i] = 1;
+    random_rows(rows, (size_t)nodes * WORD_ROW, state);
+    kb_vocabulary_spec spec;
+    KB_INIT(spec);
+    spec.nodes = nodes;
+    spec.parents = parents;
+    spec.rows = rows;
+    spec.weights = weights;
+    spec.row_bytes = WORD_ROW;
+    spec.branching = BRANCHING;
+    spec.levels = levels;
+    kb_vocabulary *vocabulary = NULL;
+    kb_error reason;
+    if (kb_vocabulary_create(&spec, &vocabulary, &reason) != KB_OK) io_fail(error, "vocabulary: %s", reason.text);
+    free(parents);
+    free(weights);
+    free(rows);
+    return vocabulary;
+}
+
+typedef struct retrieval {
+    const kb_vocabulary *vocabulary;
+    const kb_index *index;
+    const uint8_t *rows; /* QUERIES of them */
+    uint32_t words[QUERIES];
+} retrieval;
+
+static kb_status growth_words(const growth *g, void *context)
+{
+    retrieval *r = context;
+    kb_words_options o;
+    KB_INIT(o);
+    o.parallel = g->set->parallel;
+    kb_features f = io_bytes_view(r->rows, QUERIES, WORD_ROW);
+    return kb_vocabulary_words(r->vocabulary, &f, &o, r->words, NULL, NULL);
+}
+
+static kb_status growth_query(const growth *g, void *context)
+{
+    const retrieval *r = context;
+    kb_index_result results[10];
+    size_t count;
+    kb_features f = io_bytes_view(r->rows, QUERIES, WORD_ROW);
+    return kb_index_query(r->index, &f, NULL, g->set->workspace, results, 10, &count, NULL);
+}
+
+static bool grow_words(growth *g, ev_bench_plot *plot, io_error *error)
+{
+    uint8_t rows[QUERIES * WORD_ROW];
+    bool good = true;
+    random_rows(rows, sizeof rows, &g->state);
+    *plot = (ev_bench_plot){.title = "Words of 1000 rows: words of the vocabulary", .x_name = "words", .count = 1};
+    ev_bench_curve *curve = &plot->curves[0];
+    curve->name = "words of 1000 rows";
+    for (int32_t levels = 3; levels <= 5 && good; levels++) {
+        kb_vocabulary *vocabulary = random_vocabulary(levels, &g->state, error);
+        kb_vocabulary_info info;
+        KB_INIT(info);
+        retrieval r = {.vocabulary = vocabulary, .rows = rows};
+        good = vocabulary && kb_vocabulary_get_info(vocabulary, &info) == KB_OK &&
+               add_point(g, curve, pow(BRANCHING, levels), growth_words, &r, error);
+        if (good) curve->mb[curve->points - 1] = 1e-6 * (double)info.bytes;
+        kb_vocabulary_free(vocabulary);
+    }
+    return good;
+}
+
+static bool grow_images(growth *g, ev_bench_plot *plot, io_error *error)
+{
+    static const size_t counts[] = {100, 300, 1000, 3000, 10000};
+    uint8_t rows[QUERIES * WORD_ROW];
+    kb_index *index = NULL;
+    kb_index_info info;
+    KB_INIT(info);
+    kb_vocabulary *vocabulary = random_vocabulary(4, &g->state, error);
+    kb_status status = vocabulary ? kb_index_create(vocabulary, NULL, &index, NULL) : KB_E_MEMORY;
+    *plot = (ev_bench_plot){
+        .title = "A query of 1000 rows: images in the index, 300 rows each", .x_name = "images", .count = 1};
+    ev_bench_curve *curve = &plot->curves[0];
+    curve->name = "query of 1000 rows";
+    bool good = vocabulary && (status == KB_OK || io_fail(error, "index: %s", kb_status_string(status)));
+    for (size_t c = 0, added = 0; c < sizeof counts / sizeof *counts && good; c++) {
+        for (; added < counts[c] && status == KB_OK; added++) {
+            random_rows(rows, IMAGE_ROWS * WORD_ROW, &g->state);
+            kb_features f = io_bytes_view(rows, IMAGE_ROWS, WORD_ROW);
+            status = kb_index_add(index, &f, added, NULL, g->set->workspace, NULL);
+        }
+        if (status == KB_OK) status = kb_index_get_info(index, &info);
+        random_rows(rows, sizeof rows, &g->state);
+        retrieval r = {.index = index, .rows = rows};
+        good = (status == KB_OK || io_fail(error, "index: %s", kb_status_string(status))) &&
+               add_point(g, curve, (double)counts[c], growth_query, &r, error);
+        if (good) curve->mb[curve->points - 1] = 1e-6 * (double)info.bytes;
+    }
+    kb_index_free(index);
+    kb_vocabulary_free(vocabulary);
+    return good;
+}
+
 bool ev_bench_growth(ev_bench_set *set, int32_t threads, bool quiet, ev_bench_plot plots[EV_BENCH_PLOTS],
                      io_error *error)
 {
@@ -229,9 +350,10 @@ bool ev_bench_growth(ev_bench_set *set, int32_t threads, bool quiet, ev_bench_pl
     size_t found = find_methods(set, methods);
     growth g = {.set = set, .state = 1};
     ev_bench_clock_open(&g.clock, threads);
-    io_progress_start(&g.progress, "growth", 6 * found + 10 + (found ? 6 : 0) + 12, quiet);
-    bool good =
-        grow_keypoints(&g, &plots[0], error) && grow_pixels(&g, &plots[1], error) && grow_rows(&g, &plots[2], error);
+    io_progress_start(&g.progress, "growth", 7 * found + 12 + (found ? 7 : 0) + 10 + 3 + 5, quiet);
+    bool good = grow_keypoints(&g, &plots[0], error) && grow_pixels(&g, &plots[1], error) &&
+                grow_rows(&g, &plots[2], error) && grow_words(&g, &plots[3], error) &&
+                grow_images(&g, &plots[4], error);
     io_progress_end(&g.progress);
     ev_bench_clock_close(&g.clock);
     return good;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Timing of the steps, and how many images and repeats a limit of time leaves room for. */
 #include <math.h>
 #include <stdlib.h>
@@ -5,7 +6,7 @@
 #include "eval/bench_steps.h"
 #include "learn/metrics.h"
 
-/* All that is measured happens in here; callgrind finds it by its name (cli/bench_count.c). */
+/* All that is measured happens in here; callgrind finds it by its name (cli/eval/bench_count.c). */
 bool ev_bench_counted(ev_bench_set *set, ev_bench_side *side, size_t item, const ev_bench_task *task, io_error *error);
 __attribute__((noinline)) bool ev_bench_counted(ev_bench_set *set, ev_bench_side *side, size_t item,
                                                 const ev_bench_task *task, io_error *error)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The images of a run, and our steps on them in memory that is kept, so that a timed call does its step and nothing
  * else. */
 #include <stdlib.h>
@@ -33,11 +34,12 @@ static bool bench_settle(const char *what, kb_status status, io_error *error)
 /* -------------------------------------------------------------------------------------------------------- steps */
 
 static kb_status detect_into(const ev_bench_set *set, const kb_image *image, kb_detector detector,
-                             kb_keypoint *keypoints, size_t *n)
+                             kb_orientation orientation, kb_keypoint *keypoints, size_t *n)
 {
     kb_detect_options o;
     KB_INIT(o);
     o.detector = detector;
+    o.orientation = orientation;
     o.max_keypoints = set->max_keypoints;
     o.parallel = set->parallel;
     kb_features f = io_keypoints_view(keypoints, (size_t)set->max_keypoints);
@@ -46,11 +48,11 @@ static kb_status detect_into(const ev_bench_set *set, const kb_image *image, kb_
     return status;
 }
 
-bool ev_bench_detect(ev_bench_set *set, const kb_image *image, kb_detector detector, ev_bench_frame *frame,
-                     io_error *error)
+bool ev_bench_detect(ev_bench_set *set, const kb_image *image, kb_detector detector, kb_orientation orientation,
+                     ev_bench_frame *frame, io_error *error)
 {
     io_keypoints *k = &frame->f.keypoints;
-    return bench_settle("detecting", detect_into(set, image, detector, k->items, &k->count), error);
+    return bench_settle("detecting", detect_into(set, image, detector, orientation, k->items, &k->count), error);
 }
 
 bool ev_bench_describe(ev_bench_set *set, const kb_image *image, const ev_method *method, const kb_keypoint *keypoints,
@@ -79,6 +81,15 @@ bool ev_bench_match(ev_bench_set *set, const io_rows *a, const io_rows *b, size_
     kb_features fa = io_features_view(NULL, a), fb = io_features_view(NULL, b);
     kb_status status = kb_match_features(&fa, &fb, &o, set->workspace, set->matches, count, NULL);
     return bench_settle("matching", status, error);
+}
+
+bool ev_bench_knn(ev_bench_set *set, const io_rows *a, const io_rows *b, int32_t k, io_error *error)
+{
+    kb_match_options o;
+    KB_INIT(o);
+    o.parallel = set->parallel;
+    kb_features fa = io_features_view(NULL, a), fb = io_features_view(NULL, b);
+    return bench_settle("matching", kb_match_knn(&fa, &fb, k, &o, set->workspace, set->neighbours, NULL), error);
 }
 
 bool ev_bench_filter(ev_bench_set *set, size_t pair, io_error *error)
@@ -183,6 +194,32 @@ bool ev_bench_give_pair(ev_bench_set *set, size_t pair, const ev_method *method,
     return true;
 }
 
+uint8_t *ev_bench_mirrored(const io_image *source, int32_t width, int32_t height)
+{
+    uint8_t *pixels = io_alloc((size_t)width, (size_t)height);
+    for (int32_t y = 0; y < height; y++)
+        for (int32_t x = 0; x < width; x++) {
+            int32_t u = x % (2 * source->width), v = y % (2 * source->height);
+            if (u >= source->width) u = 2 * source->width - 1 - u;
+            if (v >= source->height) v = 2 * source->height - 1 - v;
+            pixels[(size_t)y * (size_t)width + (size_t)x] =
+                source->pixels[(size_t)v * (size_t)source->width + (size_t)u];
+        }
+    return pixels;
+}
+
+#define LARGE_WIDTH 3000
+#define LARGE_HEIGHT 2000
+
+void ev_bench_give_large(ev_bench_set *set, size_t image)
+{
+    if (set->large_item == image) return;
+    free(set->large_pixels);
+    set->large_pixels = ev_bench_mirrored(&set->images[image], LARGE_WIDTH, LARGE_HEIGHT);
+    set->large = (kb_image){set->large_pixels, LARGE_WIDTH, LARGE_HEIGHT, LARGE_WIDTH, KB_FORMAT_GRAY8, 0};
+    set->large_item = image;
+}
+
 bool ev_bench_give_own(ev_bench_set *set, size_t image, const char *peer, io_error *error)
 {
     if (set->own_image == image && strcmp(set->own_peer, peer) == 0) return true;
@@ -203,7 +240,8 @@ static bool take_image(ev_bench_set *set, size_t name, io_error *error)
     if (!io_image_read(set->names->items[name], NULL, &set->images[i], error)) return false;
     set->count++; /* from here on ev_bench_close frees it */
     k->items = io_alloc((size_t)set->max_keypoints, sizeof *k->items);
-    kb_status status = detect_into(set, &set->images[i].view, kb_detector_default(), k->items, &k->count);
+    kb_status status = detect_into(set, &set->images[i].view, kb_detector_default(), KB_ORIENTATION_DEFAULT,
+                                   k->items, &k->count);
     return bench_settle(set->names->items[name], status, error);
 }
 
@@ -216,10 +254,12 @@ bool ev_bench_open(ev_bench_set *set, const io_names *names, const ev_method *me
                           .method_count = method_count,
                           .max_keypoints = max_keypoints,
                           .given_pair = NONE,
-                          .own_image = NONE};
+                          .own_image = NONE,
+                          .large_item = NONE};
     set->images = io_alloc(names->count, sizeof *set->images);
     set->keypoints = io_alloc(names->count, sizeof *set->keypoints);
     set->matches = io_alloc(capacity, sizeof *set->matches);
+    set->neighbours = io_alloc(capacity, EV_BENCH_NEIGHBOURS * sizeof *set->neighbours);
     set->inliers = io_alloc(capacity, 1);
     set->pairs = io_alloc(capacity, sizeof *set->pairs);
     set->given_pairs = io_alloc(FIT_MATCHES, sizeof *set->given_pairs);
@@ -255,7 +295,9 @@ void ev_bench_close(ev_bench_set *set)
     io_keypoints_free(&set->own);
     free(set->images);
     free(set->keypoints);
+    free(set->large_pixels);
     free(set->matches);
+    free(set->neighbours);
     free(set->inliers);
     free(set->pairs);
     free(set->given_pairs);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of steps, and both sides of each. */
 #include "eval/bench_steps.h"
 
@@ -11,16 +12,48 @@
 static bool our_detect(ev_bench_set *set, size_t item, int variant, const ev_method *method, io_error *error)
 {
     (void)method;
-    return ev_bench_detect(set, &set->images[item].view, (kb_detector)variant, &set->frames[0], error);
+    return ev_bench_detect(set, &set->images[item].view, (kb_detector)variant, KB_ORIENTATION_DEFAULT,
+                           &set->frames[0], error);
+}
+
+static bool our_detect_upright(ev_bench_set *set, size_t item, int variant, const ev_method *method, io_error *error)
+{
+    (void)method;
+    return ev_bench_detect(set, &set->images[item].view, (kb_detector)variant, KB_ORIENTATION_NONE, &set->frames[0],
+                           error);
+}
+
+static bool give_large(ev_bench_set *set, size_t item, int variant, const ev_method *method, io_error *error)
+{
+    (void)variant, (void)method, (void)error;
+    ev_bench_give_large(set, item);
+    return true;
+}
+
+static bool our_detect_large(ev_bench_set *set, size_t item, int variant, const ev_method *method, io_error *error)
+{
+    (void)item, (void)method;
+    return ev_bench_detect(set, &set->large, (kb_detector)variant, KB_ORIENTATION_DEFAULT, &set->frames[0], error);
+}
+
+static bool peer_detect(ev_bench_set *set, const kb_image *image, int variant, io_error *error)
+{
+    io_keypoints found = {NULL, 0};
+    bool good = ev_peer_detect((kb_detector)variant, image, set->max_keypoints, &found, error);
+    io_keypoints_free(&found);
+    return good;
 }
 
 static bool cv_detect(ev_bench_set *set, size_t item, int variant, const ev_method *method, io_error *error)
 {
     (void)method;
-    io_keypoints found = {NULL, 0};
-    bool good = ev_peer_detect((kb_detector)variant, &set->images[item].view, set->max_keypoints, &found, error);
-    io_keypoints_free(&found);
-    return good;
+    return peer_detect(set, &set->images[item].view, variant, error);
+}
+
+static bool cv_detect_large(ev_bench_set *set, size_t item, int variant, const ev_method *method, io_error *error)
+{
+    (void)item, (void)method;
+    return peer_detect(set, &set->large, variant, error);
 }
 
 /* ---------------------------------------------------------------------------------------------------- describing */
@@ -78,6 +111,19 @@ static bool cv_match(ev_bench_set *set, size_t item, int variant, const ev_metho
     (void)item, (void)variant, (void)method;
     size_t n;
     return ev_peer_match(&set->given[0].f.rows, &set->given[1].f.rows, set->matches, &n, error);
+}
+
+/* More neighbours than the kernel gives, beside as many as it gives. */
+static bool our_knn(ev_bench_set *set, size_t item, int variant, const ev_method *method, io_error *error)
+{
+    (void)item, (void)method;
+    return ev_bench_knn(set, &set->given[0].f.rows, &set->given[1].f.rows, variant, error);
+}
+
+static bool our_two_nearest(ev_bench_set *set, size_t item, int variant, const ev_method *method, io_error *error)
+{
+    (void)variant;
+    return our_knn(set, item, 2, method, error);
 }
 
 static bool our_filter(ev_bench_set *set, size_t item, int variant, const ev_method *method, io_error *error)
@@ -155,9 +201,15 @@ static const ev_bench_step steps[] = {
     {"detect-hessian", false, EV_BENCH_NO_METHOD, KB_DETECTOR_HESSIAN, NULL, our_detect, cv_detect, "cv::ORB detect"},
     {"detect-orb", false, EV_BENCH_NO_METHOD, KB_DETECTOR_ORB, NULL, our_detect, cv_detect, "cv::ORB detect"},
     {"detect-sift", false, EV_BENCH_NO_METHOD, KB_DETECTOR_SIFT, NULL, our_detect, cv_detect, "cv::SIFT detect"},
+    {"detect-upright", false, EV_BENCH_NO_METHOD, KB_DETECTOR_HESSIAN, NULL, our_detect_upright, cv_detect,
+     "cv::ORB detect"},
+    {"detect-6mp", false, EV_BENCH_NO_METHOD, KB_DETECTOR_HESSIAN, give_large, our_detect_large, cv_detect_large,
+     "cv::ORB detect"},
     {"describe", false, EV_BENCH_EACH_METHOD, 0, give_describe, our_describe, cv_describe, "cv::ORB compute, its own keypoints"},
     {"match-256", true, EV_BENCH_METHOD_OF_BITS, 256, give_pair, our_match, cv_match, "cv::BFMatcher crossCheck"},
     {"match-512", true, EV_BENCH_METHOD_OF_BITS, 512, give_pair, our_match, cv_match, "cv::BFMatcher crossCheck"},
+    {"knn-3", true, EV_BENCH_FIRST_BINARY, EV_BENCH_NEIGHBOURS, give_pair, our_knn, our_two_nearest,
+     "kb_match_knn, k = 2"},
     {"filter", true, EV_BENCH_FIRST_METHOD, 0, give_pair, our_filter, NULL, NULL},
     {"refine", true, EV_BENCH_FIRST_METHOD, 0, give_pair, our_refine, NULL, NULL},
     {"fit-homography", true, EV_BENCH_FIRST_METHOD, 0, give_pair, our_fit, cv_fit, "cv::findHomography USAC_PROSAC"},
@@ -186,6 +238,7 @@ static const ev_method *method_for(const ev_bench_set *set, const ev_bench_step 
         const ev_method *m = &set->methods[i];
         if (m->peer) continue;
         if (step->methods == EV_BENCH_METHOD_OF_BITS && bits_of(m) != step->variant) continue;
+        if (step->methods == EV_BENCH_FIRST_BINARY && bits_of(m) == 0) continue;
         if (!first) first = m;
         if (step->ours == our_pipeline && strcmp(m->name, "bag256") == 0) return m;
     }
@@ -260,7 +313,7 @@ void ev_bench_tasks_free(ev_bench_tasks *tasks)
 static bool our_frame(ev_bench_set *set, size_t image, const ev_method *method, ev_bench_frame *frame, io_error *error)
 {
     const kb_image *view = &set->images[image].view;
-    return ev_bench_detect(set, view, kb_detector_default(), frame, error) &&
+    return ev_bench_detect(set, view, kb_detector_default(), KB_ORIENTATION_DEFAULT, frame, error) &&
            ev_bench_describe(set, view, method, frame->f.keypoints.items, frame->f.keypoints.count, frame, error);
 }
 

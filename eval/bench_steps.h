@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the table of steps and the measuring share. */
 #ifndef EVAL_BENCH_STEPS_H
 #define EVAL_BENCH_STEPS_H
@@ -10,8 +11,14 @@ typedef bool ev_bench_side(ev_bench_set *set, size_t item, int variant, const ev
 struct ev_bench_step {
     const char *name;
     bool of_pairs; /* of images; else of images */
-    /* Which descriptors: none; a row for each; the first of ours; the first of ours with `variant` bits. */
-    enum { EV_BENCH_NO_METHOD, EV_BENCH_EACH_METHOD, EV_BENCH_FIRST_METHOD, EV_BENCH_METHOD_OF_BITS } methods;
+    /* Which descriptors: none; a row for each; the first of ours; the first binary one; the first with `variant` bits. */
+    enum {
+        EV_BENCH_NO_METHOD,
+        EV_BENCH_EACH_METHOD,
+        EV_BENCH_FIRST_METHOD,
+        EV_BENCH_FIRST_BINARY,
+        EV_BENCH_METHOD_OF_BITS
+    } methods;
     int variant;
     ev_bench_side *prepare; /* not timed; may be NULL */
     ev_bench_side *ours, *theirs;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Maxima over position and scale.
  *
  * A corner is a peak on several levels, at nearly the same place of the image. A peak is a maximum over scale when no
@@ -127,7 +128,7 @@ static const kbi_peak *strongest_near(const kbi_level_peaks *to, double ratio, c
     if (columns <= 0) return NULL;
     for (int32_t i = 0; i < rows; i++) near |= bits_at(to, left, top + i, columns) << 8 * i;
     for (; near; near &= near - 1) {
-        int32_t bit = (int32_t)bit_count((near & -near) - 1);
+        int32_t bit = __builtin_ctzll(near);
         const kbi_peak *found = peak_at(to, left + bit % 8, top + bit / 8);
         if (!best || found->response > best->response) best = found;
     }

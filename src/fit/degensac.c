@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A fundamental or essential matrix when most of the scene is one plane.
  *
  * Seven pairs of which five or more lie on a plane do not determine F: any epipole goes with the plane's homography
@@ -29,7 +30,7 @@ static bool find_plane(const fit_kind *kind, const fit_pairs *pairs, const fit_l
                        const fit_scratch *scratch, const fit_found *found, double *plane)
 {
     fit_pairs part = scratch->part;
-    fit_limits few = {limits->confidence, PLANE_SAMPLES, limits->seed, false};
+    fit_limits few = {limits->confidence, PLANE_SAMPLES, limits->seed, false, false};
     fit_found h;
     kbi_fit_score(kind, pairs, found->model, scratch);
     part.n = 0;

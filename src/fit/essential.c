@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The essential matrix between two calibrated cameras: x2^T E x1 = 0 for rays x1, x2, E = [t]x R.
  *
  * E has two equal singular values and one that is zero: E = U diag(s, s, 0) V^T. In the bases U and V a small change
@@ -134,7 +135,7 @@ bool kbi_fit_has_parallax(const fit_pairs *pairs, const fit_limits *limits, cons
                           const fit_found *found)
 {
     fit_pairs part = scratch->part;
-    fit_limits few = {limits->confidence, 200, limits->seed, false};
+    fit_limits few = {limits->confidence, 200, limits->seed, false, false};
     fit_found turn;
     int32_t count = 0, off = 0, *slots = scratch->list.slot;
     part.n = 0;

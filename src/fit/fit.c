@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The public call: options in, report out. */
 #include <math.h>
 
@@ -221,13 +222,8 @@ static kb_fit_result fit(const fit_settings *settings, const fit_pairs *pairs, c
 {
     const kb_fit_options *o = &settings->o;
     const fit_kind *kind = settings->kind;
-    fit_limits limits = {o->confidence, o->max_iterations, o->seed, !o->plain_ransac};
-    fit_limits bounded = limits;
-    int32_t least = kbi_fit_least_inliers(kind, pairs, scratch);
-    memset(found, 0, sizeof *found);
-    if (least == 0) return KB_FIT_NOT_FOUND;
-    bounded.max_iterations = kbi_fit_samples_for(kind, least, pairs->n, &limits);
-    kbi_fit_search(kind, pairs, &bounded, scratch, found);
+    fit_limits limits = {o->confidence, o->max_iterations, o->seed, !o->plain_ransac, true};
+    kbi_fit_search(kind, pairs, &limits, scratch, found);
     if (found->score.count < kind->sample) return KB_FIT_NOT_FOUND;
     kbi_fit_refine(kind, pairs, scratch, found);
     list_inliers(kind, pairs, scratch, found);

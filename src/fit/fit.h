@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the files of this module. The pipeline of a fit:
  *
  *     prepare.c   bad pairs and duplicates go, coordinates are normalised, pairs are ordered by quality
@@ -191,14 +192,12 @@ typedef struct fit_limits {
     int32_t max_iterations;
     uint64_t seed;
     bool by_rank; /* PROSAC; false: RANSAC */
+    bool believable; /* end when chance would explain whatever may still be found; the pairs are not scratch->part */
 } fit_limits;
 
 /* Looks for the model of least cost. found->score.count is 0 when there is none. */
 void kbi_fit_search(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch,
                    fit_found *found);
-/* How many samples find a model with so many inliers among all pairs, with the confidence of the limits; at least as
- * many as a search draws anyway, at most max_iterations. */
-int32_t kbi_fit_samples_for(const fit_kind *kind, int32_t inliers, int32_t n, const fit_limits *limits);
 /* The full score; errors stay in scratch->error2. */
 fit_score kbi_fit_score(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch);
 /* Iterated least squares with a shrinking threshold; takes the result over into found when it is better. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The search for a model: samples by PROSAC or RANSAC, early rejection, local optimisation, and when to stop.
  *
  * PROSAC (Chum and Matas 2005) draws samples out of the n best pairs and lets n grow so that, after T_N samples, it
@@ -11,7 +12,8 @@
  * and the prefix grows on.
  *
  * A search that finds nothing ends when a model with the fewest inliers that chance could not explain would have been
- * found; it does not begin when not even all pairs would be enough (kbi_fit_least_inliers).
+ * found, or at once when not even all pairs would be enough (kbi_fit_least_inliers). That is asked after FEW_SAMPLES,
+ * since most searches have ended by then.
  *
  * A model is scored by a robust sum over all pairs (rho in fit.h). Most models are wrong and leave early, by a
  * sequential probability ratio test (Matas and Chum 2005): with d the share of inliers of a wrong model and e that of
@@ -31,6 +33,7 @@
 #define LEAST_PREFIX 20    /* the stopping rule looks at no fewer of the best pairs */
 #define GOOD_SAMPLES 100
 #define LEAST_SAMPLES 1000
+#define FEW_SAMPLES 32
 
 /* ---- scores ---- */
 
@@ -222,9 +225,13 @@ static int32_t samples_for_good(const fit_kind *kind, int32_t inliers, int32_t n
     return share * LEAST_SAMPLES > GOOD_SAMPLES ? (int32_t)ceil(GOOD_SAMPLES / share) : LEAST_SAMPLES;
 }
 
-int32_t kbi_fit_samples_for(const fit_kind *kind, int32_t inliers, int32_t n, const fit_limits *limits)
+/* How many samples find whatever chance could not explain among all pairs. */
+static int32_t samples_for_least(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits,
+                                 const fit_scratch *scratch)
 {
-    int32_t needed = samples_needed(all_inliers(inliers, n, kind->sample), 1 - limits->confidence,
+    int32_t inliers = kbi_fit_least_inliers(kind, pairs, scratch);
+    if (inliers == 0) return 0;
+    int32_t needed = samples_needed(all_inliers(inliers, pairs->n, kind->sample), 1 - limits->confidence,
                                     limits->max_iterations);
     return kbi_min_i(kbi_max_i(needed, LEAST_SAMPLES), limits->max_iterations);
 }
@@ -299,13 +306,14 @@ void kbi_fit_search(const fit_kind *kind, const fit_pairs *pairs, const fit_limi
                    fit_found *found)
 {
     double models[FIT_MAX_MODELS][FIT_MODEL], record = pairs->n;
-    int32_t sample[FIT_MAX_SAMPLE], stop = limits->max_iterations, number = 0;
+    int32_t sample[FIT_MAX_SAMPLE], stop = limits->max_iterations, number = 0, most = limits->max_iterations;
     sampler s = sampler_start(kind, pairs->n, limits);
     sprt line = sprt_for(kind->beta, 0);
     memset(models, 0, sizeof models);
     memset(found, 0, sizeof *found);
     found->score.cost = pairs->n;
-    while (number < stop) {
+    while (number < stop && number < most) {
+        if (number == FEW_SAMPLES && limits->believable) most = samples_for_least(kind, pairs, limits, scratch);
         sampler_draw(&s, ++number, pairs->slot, sample);
         int32_t count = kind->solve(pairs, sample, models);
         for (int32_t m = 0; m < count; m++) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a model is accepted: its inliers must be more than chance explains.
  *
  * A-contrario reasoning (Moisan and Stival 2004): if all pairs were wrong and their points in image 2 fell anywhere,
@@ -36,12 +37,14 @@ bool kbi_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance, double l
     return scale < 0 || (scale == 0 && expected < 1);
 }
 
-/* A cell of a grid along one axis. Points far away share the outermost cells, and what overflowed to NaN is there, too. */
-static uint64_t cell_along(double x, double cells)
+/* A cell of a grid along one axis: the floor of x, without a call. Points far away share the outermost cells, and what
+ * overflowed to NaN is there, too. */
+static int64_t cell_along(double x)
 {
     const double most = 2e9;
-    x = floor(x * cells);
-    return (uint64_t)((x < most ? (x > -most ? x : -most) : most) + most);
+    x = x < most ? (x > -most ? x : -most) : most;
+    int64_t cell = (int64_t)x;
+    return cell - ((double)cell > x);
 }
 
 /* ---- places ----
@@ -67,8 +70,6 @@ static bool one_place(const double *a, const double *b, int32_t axes, double rad
     return true;
 }
 
-static uint64_t place_hash(uint64_t hash, uint64_t cell) { return (hash ^ cell) * 0x9e3779b97f4a7c15u ^ hash >> 29; }
-
 /* The free entry for a cell, or NULL when a place in its chain is that of the pixels. */
 static int32_t *place_find(const fit_pairs *pairs, int32_t *table, size_t mask, uint64_t hash, const double *pixels)
 {
@@ -81,26 +82,29 @@ static int32_t *place_find(const fit_pairs *pairs, int32_t *table, size_t mask, 
     return &table[at];
 }
 
-/* Whether no place in the table is that of the slot, which then is entered. */
+/* Whether no place in the table is that of the slot, which then is entered. The hash of a cell is a sum over the axes. */
 static bool new_place(const fit_pairs *pairs, int32_t *table, size_t mask, int32_t s)
 {
+    static const uint64_t odd[4] = {0x9e3779b97f4a7c15u, 0xbf58476d1ce4e5b9u, 0x94d049bb133111ebu, 0xd6e8feb86659fd93u};
+    const double reach = 1.0001 / PLACE_CELLS; /* of a place, in cells; rounding must not lose one at its edge */
     int32_t axes, *entry = NULL;
     const double *pixels = pixels_of(pairs, s, &axes), cells = 1 / (PLACE_CELLS * pairs->place);
-    uint64_t low[4], high[4];
-    uint32_t split = 0, own = 0, corner = 0; /* the axes along which it touches two cells, and is in the upper one */
+    uint64_t own = 0, other[4];
+    uint32_t split = 0, corner = 0; /* the axes along which it touches a second cell */
     for (int32_t k = 0; k < axes; k++) {
-        low[k] = cell_along(pixels[k] - pairs->place, cells);
-        high[k] = cell_along(pixels[k] + pairs->place, cells);
-        if (low[k] == high[k]) continue;
-        split |= 1u << k;
-        own |= (uint32_t)(cell_along(pixels[k], cells) == high[k]) << k;
+        double x = pixels[k] * cells;
+        int64_t cell = cell_along(x);
+        double inside = x - (double)cell;
+        own += (uint64_t)cell * odd[k];
+        other[k] = inside < 0.5 ? 0 - odd[k] : odd[k]; /* to the neighbour on the nearer side */
+        split |= (uint32_t)(inside < reach || inside > 1 - reach) << k;
     }
     do {
-        uint64_t hash = 0;
-        for (int32_t k = 0; k < axes; k++) hash = place_hash(hash, corner >> k & 1 ? high[k] : low[k]);
-        int32_t *at = place_find(pairs, table, mask, hash, pixels);
+        uint64_t hash = own;
+        for (int32_t k = 0; k < axes; k++) hash += corner >> k & 1 ? other[k] : 0;
+        int32_t *at = place_find(pairs, table, mask, (hash ^ hash >> 32) * odd[0], pixels);
         if (!at) return false;
-        if (corner == own) entry = at;
+        if (corner == 0) entry = at;
         corner = (corner - split) & split; /* the next set of these axes */
     } while (corner);
     *entry = s + 1;
@@ -124,8 +128,8 @@ int32_t kbi_fit_places(const fit_pairs *pairs, const int32_t *list, int32_t n, c
 
 static uint64_t cell_of(const fit_pairs *pairs, int32_t s, double cells)
 {
-    uint64_t x = cell_along(pairs->x2[s], cells), y = cell_along(pairs->y2[s], cells);
-    return (x + 1) << 32 | y; /* never 0, which is a free place */
+    int64_t x = cell_along(pairs->x2[s] * cells), y = cell_along(pairs->y2[s] * cells);
+    return (uint64_t)(x + 2000000001) << 32 | (uint32_t)y; /* never 0, which is a free place */
 }
 
 /* How many cells hold the n slots listed. */

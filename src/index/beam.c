@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The words near to a row: from level to level not one node is kept but the nearest few, a beam search. */
 #include "index/index.h"
 
@@ -34,21 +35,26 @@ static void beam_children(const kb_vocabulary *v, const kbi_match_kernels *kerne
 uint32_t kbi_nearest_leaves(const kb_vocabulary *v, const kbi_match_kernels *kernels, const uint8_t *row, uint32_t most,
                             uint32_t *leaves)
 {
-    beam now = {.keys = {0}, .count = 1, .most = most}; /* the root */
+    beam beams[2], *now = &beams[0], *next = &beams[1]; /* keys beyond count are not set */
+    now->keys[0] = 0; /* the root */
+    now->count = 1;
+    now->most = next->most = most;
     for (bool moved = true; moved;) {
-        beam next = {.most = most};
+        next->count = 0;
         moved = false;
-        for (uint32_t i = 0; i < now.count; i++) {
-            uint32_t node = (uint32_t)now.keys[i];
+        for (uint32_t i = 0; i < now->count; i++) {
+            uint32_t node = (uint32_t)now->keys[i];
             if (kbi_node_children(v, node) == 0) {
-                beam_insert(&next, (uint32_t)(now.keys[i] >> 32), node);
+                beam_insert(next, (uint32_t)(now->keys[i] >> 32), node);
                 continue;
             }
-            beam_children(v, kernels, row, node, &next);
+            beam_children(v, kernels, row, node, next);
             moved = true;
         }
+        beam *done = now;
         now = next;
+        next = done;
     }
-    for (uint32_t i = 0; i < now.count; i++) leaves[i] = (uint32_t)now.keys[i];
-    return now.count;
+    for (uint32_t i = 0; i < now->count; i++) leaves[i] = (uint32_t)now->keys[i];
+    return now->count;
 }

@@ -1,15 +1,23 @@
-/* The tables of detectors and matching for SSE4.2 and NEON, whose vectors are as wide as plain C's. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of detectors and matching for vectors of 128 bits: SSE4.2, NEON and WebAssembly. */
 #ifndef KBI_TABLES_128_H
 #define KBI_TABLES_128_H
 
 #include "simd/templates.h"
-#include "simd/tmpl_blur.h"
-#include "simd/tmpl_circle.h"
 #include "simd/tmpl_corner.h"
-#include "simd/tmpl_filter.h"
-#include "simd/tmpl_sift_rows.h"
 
-/* Rows that compilers make fast by themselves stay in plain C, which has vectors of 128 bits too. */
+/* Rows that compilers make fast by themselves stay in plain C, which has vectors of 128 bits too. WebAssembly, where
+ * every byte is downloaded, has more of them. */
+#ifdef KBI_VEC_WASM
+#    define NATIVE(slot) kbi_##slot
+#else
+#    include "simd/tmpl_blur.h"
+#    include "simd/tmpl_circle.h"
+#    include "simd/tmpl_filter.h"
+#    include "simd/tmpl_sift_rows.h"
+#    define NATIVE(slot) KERNEL(slot)
+#endif
+
 KBI_STATIC const kbi_detect_kernels KERNEL(detect_kernels) = {.blend_rows = KERNEL(blend_rows),
                                                               .resize_group = RESIZE_GROUP,
                                                               .resize_row = KERNEL(resize_row),
@@ -24,17 +32,17 @@ KBI_STATIC const kbi_detect_kernels KERNEL(detect_kernels) = {.blend_rows = KERN
                                                               .blur_bytes = kbi_blur_bytes,
                                                               .hessian_row = kbi_hessian_row,
                                                               .hessian_peaks = kbi_hessian_peaks,
-                                                              .blur_pairs = KERNEL(blur_pairs),
+                                                              .blur_pairs = NATIVE(blur_pairs),
                                                               .difference_row = kbi_difference_row,
-                                                              .extrema_row = KERNEL(extrema_row),
-                                                              .direction_rows = KERNEL(direction_rows)};
+                                                              .extrema_row = NATIVE(extrema_row),
+                                                              .direction_rows = NATIVE(direction_rows)};
 
 KBI_STATIC const kbi_match_kernels KERNEL(match_kernels) = {.least_rows = 96,
                                                             .hamming = KERNEL(hamming),
-                                                            .hamming_listed = KERNEL(hamming_listed),
-                                                            .hamming_nearest = KERNEL(hamming_nearest),
-                                                            .hamming_near = KERNEL(hamming_near),
-                                                            .list_circle = KERNEL(list_circle),
-                                                            .filter_block = KERNEL(filter_block)};
+                                                            .hamming_listed = NATIVE(hamming_listed),
+                                                            .hamming_nearest = NATIVE(hamming_nearest),
+                                                            .hamming_near = NATIVE(hamming_near),
+                                                            .list_circle = NATIVE(list_circle),
+                                                            .filter_block = NATIVE(filter_block)};
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A patch is sampled in tiles of 4x4 samples, and the pixels of a tile lie in a window of at most 8x8 at any rotation,
  * since samples are at most 1.4 px apart. This file finds the windows. Template over simd/vec.h.
  *
@@ -39,6 +40,25 @@ static void plan_region(const kbi_sampling *s, tile_plan *plan)
     plan->bottom = s->py + ((plan->first_y + kbi_max_i(0, far_x) + kbi_max_i(0, far_y)) >> 16) + WINDOW;
 }
 
+/* The region that the windows touch, the border of the level repeated; rows are COPY_SIDE apart. `from` and `to` bound
+ * the columns that lie in the level, at least one where none does. */
+#ifdef VEC_TABLE_64
+
+/* A row is one vec: pixels of the level by a mask, which keeps the load from touching what lies beyond it. */
+VEC_TARGET static void copy_rows(const uint8_t *data, ptrdiff_t stride, int32_t width, int32_t height, int32_t from,
+                                 int32_t to, tile_plan *plan)
+{
+    const uint64_t left = ((uint64_t)1 << from) - 1, within = (~(uint64_t)0 >> (64 - to)) & ~left;
+    uint8_t *copy = plan->copy;
+    for (int32_t y = plan->top; y < plan->bottom; y++, copy += COPY_SIDE) {
+        const uint8_t *row = data + kbi_clamp_i(y, 0, height - 1) * stride;
+        vec border = _mm512_mask_set1_epi8(_mm512_set1_epi8((char)row[width - 1]), left, (char)row[0]);
+        v_storeu(copy, _mm512_mask_loadu_epi8(border, within, row + plan->left));
+    }
+}
+
+#else
+
 static void copy_bytes(uint8_t *to, const uint8_t *from, int32_t n)
 {
     int32_t i = 0;
@@ -47,21 +67,27 @@ static void copy_bytes(uint8_t *to, const uint8_t *from, int32_t n)
     else for (; i < n; i++) to[i] = from[i];
 }
 
-/* The region that the windows touch, the border of the level repeated; rows are COPY_SIDE apart. Most regions leave
- * the level on one side only. Copies of constant size are fast: what they write beyond the right end is overwritten by
- * the next row, and the buffer has one more row for the last. */
-static void copy_region(const kbi_sampling *s, const kbi_pyramid *levels, tile_plan *plan)
+/* Most regions leave the level on one side only. Copies of constant size are fast: what they write beyond the right end
+ * is overwritten by the next row, and the buffer has one more row for the last. */
+static void copy_rows(const uint8_t *data, ptrdiff_t stride, int32_t width, int32_t height, int32_t from, int32_t to,
+                      tile_plan *plan)
 {
-    const uint8_t *data = levels->data[s->level];
-    int32_t width = levels->width[s->level], height = levels->height[s->level], columns = plan->right - plan->left;
-    int32_t from = kbi_clamp_i(-plan->left, 0, columns - 1), to = kbi_clamp_i(width - plan->left, 1, columns);
     uint8_t *copy = plan->copy;
     for (int32_t y = plan->top; y < plan->bottom; y++, copy += COPY_SIDE) {
-        const uint8_t *row = data + kbi_clamp_i(y, 0, height - 1) * levels->stride[s->level];
+        const uint8_t *row = data + kbi_clamp_i(y, 0, height - 1) * stride;
         if (from > 0) memset(copy, row[0], COPY_SIDE);
         copy_bytes(copy + from, row + plan->left + from, to - from);
-        if (to < columns) memset(copy + to, row[width - 1], COPY_SIDE);
+        if (to < plan->right - plan->left) memset(copy + to, row[width - 1], COPY_SIDE);
     }
+}
+
+#endif
+
+static void copy_region(const kbi_sampling *s, const kbi_pyramid *levels, tile_plan *plan)
+{
+    const int32_t width = levels->width[s->level], columns = plan->right - plan->left;
+    copy_rows(levels->data[s->level], levels->stride[s->level], width, levels->height[s->level],
+              kbi_clamp_i(-plan->left, 0, columns - 1), kbi_clamp_i(width - plan->left, 1, columns), plan);
     plan->data = plan->copy;
     plan->stride = COPY_SIDE;
 }

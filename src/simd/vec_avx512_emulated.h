@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The intrinsics of AVX-512 that vec_avx512.h uses, as functions in plain C: SIMDe's, and those that its release 0.7.4
  * lacks. For tests only (KB_EMULATE_AVX512). */
 #ifndef KBI_VEC_AVX512_EMULATED_H
@@ -84,16 +85,18 @@ static inline __m512i lacking_maskz_loadu_epi64(__mmask8 mask, const void *p)
 }
 #define _mm512_maskz_loadu_epi64 lacking_maskz_loadu_epi64
 
-static inline __m512i lacking_maskz_loadu_epi8(__mmask64 mask, const void *p)
+static inline __m512i lacking_mask_loadu_epi8(__m512i elsewhere, __mmask64 mask, const void *p)
 {
-    uint8_t a[64] = {0};
+    uint8_t a[64];
     __m512i found;
+    memcpy(a, &elsewhere, sizeof a);
     for (int i = 0; i < 64; i++)
         if (mask >> i & 1) a[i] = ((const uint8_t *)p)[i];
     memcpy(&found, a, sizeof a);
     return found;
 }
-#define _mm512_maskz_loadu_epi8 lacking_maskz_loadu_epi8
+#define _mm512_mask_loadu_epi8 lacking_mask_loadu_epi8
+#define _mm512_maskz_loadu_epi8(mask, p) lacking_mask_loadu_epi8(_mm512_setzero_si512(), mask, p)
 
 #define LACKING_WIDEN(name, type)                                                                                      \
     static inline __m512i name(__m256i words)                                                                          \

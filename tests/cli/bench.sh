@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # keybits bench: the rows, as a table, as JSON and as a page of plots; wrong usage.
 source "$(dirname "$0")/page.inc"
 source "$(dirname "$0")/common.inc"
@@ -15,14 +16,14 @@ run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 100 --rows describe --no-peers >
 [ "$(grep -c '^describe-' describe.txt)" = 6 ] || fail "describe does not mean all that begin so"
 ! grep -q OpenCV\ ms describe.txt || fail "a column of peers without peers"
 run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 100 --json --quiet >out.json
-for name in detect-hessian detect-orb detect-sift describe-bad256 describe-bad512 describe-bag256 describe-bag512 describe-hashsift256 \
-    describe-hashsift512 match-256 match-512 filter refine fit-homography pipeline looks; do
+for name in detect-hessian detect-orb detect-sift detect-upright detect-6mp describe-bad256 describe-bad512 describe-bag256 describe-bag512 describe-hashsift256 \
+    describe-hashsift512 match-256 match-512 knn-3 filter refine fit-homography pipeline looks; do
     holds out.json "\"name\": \"$name\""
 done
 holds out.json '"benchmark": "bench"'
 holds out.json '"processor"'
 for field in ms peer peer_ms ratio step; do
-    [ "$(grep -o "\"$field\":" out.json | wc -l)" = 16 ] || fail "not every row has $field"
+    [ "$(grep -o "\"$field\":" out.json | wc -l)" = 19 ] || fail "not every row has $field"
 done
 run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 100 --threads 2 --rows match-256 >threads.txt
 holds threads.txt "x one thread"
@@ -70,7 +71,9 @@ fi
 run env KEYBITS_PEERS=nowhere.so "$KEYBITS" bench a.pgm b.pgm -n 50 --repeats 1 --rows match-256 >alone.txt
 says "nothing to compare with: nowhere.so"
 
-run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 50 --rows detect-orb,match-256 --no-peers --plots page.html >/dev/null
+run "$KEYBITS" bench a.pgm b.pgm --repeats 1 -n 50 --rows detect-orb,match-256 --no-peers --growth --plots page.html \
+    >growth.txt
+for what in keypoints megapixels rows words images; do grep -q "^$what " growth.txt || fail "no growth with $what"; done
 holds page.html "megapixels"
 sound_page page.html
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kb_track_points and kb_tracker on rendered frames whose motion is known. */
 #include <math.h>
 #include <setjmp.h>
@@ -83,19 +84,37 @@ static double error_of(double i, kb_point from, kb_point to)
     return sqrt((u - (double)to.x) * (u - (double)to.x) + (v - (double)to.y) * (v - (double)to.y));
 }
 
+/* Points of the first frame and what became of them in the second. */
+typedef struct followed {
+    kb_point from[MOST], to[MOST];
+    float correlations[MOST];
+    size_t n;
+} followed;
+
+static void follow(const sequence *s, followed *f, const kb_track_options *o)
+{
+    const kb_image *a = &s->frames[0], *b = &s->frames[1];
+    assert_int_equal(kb_track_points(a, b, f->from, f->n, o, NULL, f->to, f->correlations), KB_OK);
+}
+
+/* How many of them are at most `error` px from where frame `step` has them. */
+static size_t followed_well(const followed *f, double step, float correlation, double error)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < f->n; i++)
+        count += f->correlations[i] > correlation && error_of(step, f->from[i], f->to[i]) < error;
+    return count;
+}
+
 static void test_points_are_followed(void **state)
 {
     sequence s;
-    kb_point from[MOST], to[MOST];
-    float correlations[MOST];
-    size_t n = some_points(from), found = 0, exact = 0;
+    followed f;
+    f.n = some_points(f.from);
     render_frames(&s, 2, 1);
-    assert_int_equal(kb_track_points(&s.frames[0], &s.frames[1], from, n, NULL, NULL, to, correlations), KB_OK);
-    for (size_t i = 0; i < n; i++) {
-        found += correlations[i] > 0;
-        exact += correlations[i] > 0.9f && error_of(1, from[i], to[i]) < 0.1;
-    }
-    assert_true(found >= n * 98 / 100 && exact >= n * 95 / 100);
+    follow(&s, &f, NULL);
+    assert_true(followed_well(&f, 1, 0, INFINITY) >= f.n * 98 / 100);
+    assert_true(followed_well(&f, 1, 0.9f, 0.1) >= f.n * 95 / 100);
     release(&s);
     (void)state;
 }
@@ -103,24 +122,22 @@ static void test_points_are_followed(void **state)
 static void test_prediction_bridges_large_motion(void **state)
 {
     sequence s;
-    kb_point from[MOST], to[MOST];
-    float correlations[MOST];
-    size_t n = some_points(from), found = 0, without = 0;
+    followed f;
     kb_track_options o;
     KB_INIT(o);
     o.levels = 1;
+    f.n = some_points(f.from);
     render_frames(&s, 2, 6);
-    assert_int_equal(kb_track_points(&s.frames[0], &s.frames[1], from, n, &o, NULL, to, correlations), KB_OK);
-    for (size_t i = 0; i < n; i++) without += correlations[i] > 0 && error_of(6, from[i], to[i]) < 0.3;
+    follow(&s, &f, &o);
+    assert_true(followed_well(&f, 6, 0, 0.3) < f.n / 4);
     o.predicted = 1;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < f.n; i++) {
         double u, v;
-        moved(6, (double)from[i].x, (double)from[i].y, &u, &v);
-        to[i] = (kb_point){(float)u + 1.5f, (float)v - 1};
+        moved(6, (double)f.from[i].x, (double)f.from[i].y, &u, &v);
+        f.to[i] = (kb_point){(float)u + 1.5f, (float)v - 1};
     }
-    assert_int_equal(kb_track_points(&s.frames[0], &s.frames[1], from, n, &o, NULL, to, correlations), KB_OK);
-    for (size_t i = 0; i < n; i++) found += correlations[i] > 0 && error_of(6, from[i], to[i]) < 0.3;
-    assert_true(found >= n * 8 / 10 && without < n / 4);
+    follow(&s, &f, &o);
+    assert_true(followed_well(&f, 6, 0, 0.3) >= f.n * 8 / 10);
     release(&s);
     (void)state;
 }
