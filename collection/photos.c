@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading and describing many photographs on all threads. */
 #include "collection/photos.h"
 
@@ -45,6 +46,7 @@ bool photos_describe_one(const pipeline *p, const io_read_options *reading, cons
     if (!io_image_read(path, reading, &image, error)) return false;
     bool ok = pipeline_describe_alone(p, path, &image.view, false, out, error);
     features_to_file(out, &image.file);
+    out->max_size = reading->max_size;
     io_image_free(&image);
     if (!ok) features_free(out);
     return ok;

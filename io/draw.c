@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Drawing. A stroke covers a pixel by how far the pixel's centre is from the middle of the stroke: fully up to half the
  * width less half a pixel, not at all from half a pixel beyond, evenly between. One rule serves lines and circles. */
 #include "io/draw.h"
@@ -113,9 +114,10 @@ void io_draw_line(io_canvas *canvas, double x0, double y0, double x1, double y1,
         double low = fmax(middle - spread, fmin(x0, x1) - reach), high = fmin(middle + spread, fmax(x0, x1) + reach);
         range columns = clip(low, high, canvas->width);
         for (int32_t x = columns.first; x <= columns.last; x++) {
-            double along = length2 > 0 ? ((x - x0) * dx + (y - y0) * dy) / length2 : 0;
-            along = along < 0 ? 0 : along > 1 ? 1 : along;
-            double away = hypot(x - (x0 + along * dx), y - (y0 + along * dy));
+            double px = x - x0, py = y - y0, along = px * dx + py * dy;
+            double away = along <= 0        ? sqrt(px * px + py * py)
+                          : along >= length2 ? sqrt((x - x1) * (x - x1) + (y - y1) * (y - y1))
+                                             : fabs(px * dy - py * dx) / length;
             blend(canvas, x, y, reach - away, colour);
         }
     }
@@ -130,7 +132,8 @@ void io_draw_circle(io_canvas *canvas, double x, double y, double radius, double
         double half = sqrt(fmax(0, outer * outer - (py - y) * (py - y)));
         range columns = clip(x - half, x + half, canvas->width);
         for (int32_t px = columns.first; px <= columns.last; px++) {
-            blend(canvas, px, py, reach - fabs(hypot(px - x, py - y) - radius), colour);
+            double dx = px - x, dy = py - y;
+            blend(canvas, px, py, reach - fabs(sqrt(dx * dx + dy * dy) - radius), colour);
         }
     }
 }

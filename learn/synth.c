@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One photograph becomes points and patches: views, keypoints, association, selection, sampling. */
 #include "learn/synth.h"
 
@@ -145,18 +146,28 @@ static kb_status observe(scene *s, uint32_t point, int32_t view, uint32_t detect
     return KB_OK;
 }
 
+/* The rotation of a view, in degrees: at the middle of the photograph, where what was upright points to. */
+static float rotation_of(const scene *s, int32_t view)
+{
+    double at[6];
+    kbi_homography_local(s->views[view].to_view, 0.5 * s->photo->width, 0.5 * s->photo->height, at);
+    return (float)kbi_atan2_degrees(at[4] - at[3], at[2] + at[5]);
+}
+
 /* The keypoints of one detector in one view join the tracks. Points of different detectors are different. */
 static kb_status add_keypoints(scene *s, int32_t view, uint32_t detector, kbi_tracks *tracks)
 {
     size_t found, kept = 0;
     double width_scale = kb_detector_scale(detectors[detector]);
+    float rotation = rotation_of(s, view);
     kb_status status = detect_view(s, view, detectors[detector], &found);
     if (status != KB_OK) return status;
     kbi_region *regions = kbi_zeros(found, sizeof *regions);
     uint32_t *points = kbi_zeros(found, sizeof *points);
     if (!regions || !points) status = KB_E_MEMORY;
     for (size_t i = 0; i < found && status == KB_OK; i++) {
-        const kb_keypoint *k = &s->keypoints[i];
+        kb_keypoint *k = &s->keypoints[i];
+        if (s->options->upright) k->angle = rotation;
         if (!kbi_view_sees(&s->views[view], s->photo, k->x, k->y, 0.5 * width_scale * k->size)) continue;
         regions[kept] = kbi_region_through(s->views[view].to_photo, k, width_scale);
         s->keypoints[kept++] = *k;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Patches of known correspondence out of single photographs: views rendered by random homographies and changes of
  * light, keypoints detected anew in every view, associated by the known geometry. So the detector's own noise in
  * position, scale and angle is in the data, as it will be in use. */
@@ -39,6 +40,7 @@ typedef struct kbi_synth_options {
     int32_t supports;
     float support[KBI_SYNTH_MAX_SUPPORTS]; /* the same patches are cut at each */
     bool octaves; /* octaves instead of 32x32 patches */
+    bool upright; /* angles are the rotation of the view, as a pair of images has one, instead of each keypoint's own */
     kbi_view_range geometry;
     kbi_light_range light;
     kbi_association association;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "pipeline/features.h"
 
 #include <math.h>
@@ -20,6 +21,10 @@ kb_features features_view(const features *f)
     view.model_id = f->model_id;
     view.width = f->width;
     view.height = f->height;
+    view.detector = f->detector;
+    view.revision = f->revision;
+    view.upright = f->upright;
+    view.max_size = f->max_size;
     return view;
 }
 
@@ -62,7 +67,20 @@ bool features_comparable(const features *a, const features *b, const char *name_
                        x->bytes ? "bytes" : "floats", name_b, y->width, y->bytes ? "bytes" : "floats");
     if (a->model_id && b->model_id && a->model_id != b->model_id)
         return io_fail(error, "%s and %s were described by different models", name_a, name_b);
-    return true;
+    if (!a->detector || !b->detector) return true;
+    char text[2][FEATURES_ORIGIN];
+    features_origin(a, text[0]);
+    features_origin(b, text[1]);
+    return strcmp(text[0], text[1]) == 0 ||
+           io_fail(error, "keypoints of %s (%s) cannot be mixed with those of %s (%s)", name_a, text[0], name_b, text[1]);
+}
+
+void features_origin(const features *f, char text[FEATURES_ORIGIN])
+{
+    char limit[32] = "";
+    if (f->max_size) snprintf(limit, sizeof limit, ", up to %d px", (int)f->max_size);
+    snprintf(text, FEATURES_ORIGIN, "%s %d, %s%s", kb_detector_name(f->detector), (int)f->revision,
+             f->upright ? "upright" : "oriented", limit);
 }
 
 static int compare_floats(const void *a, const void *b)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The features of one image: what the program, the benchmarks and the exporters hand to each other. */
 #ifndef PIPELINE_FEATURES_H
 #define PIPELINE_FEATURES_H
@@ -8,6 +9,8 @@
 
 typedef struct features {
     int32_t width, height;  /* of the image, px; 0: not known */
+    kb_detector detector;   /* of the keypoints, its revision, whether they are upright and the size limit of the image, as */
+    int32_t revision, upright, max_size; /* kb_features has them; detector 0: not known */
     io_keypoints keypoints;
     io_rows rows;           /* descriptors, one per keypoint */
     uint8_t *flags;         /* KB_KP_*, one per keypoint, owned; NULL: not known, as for rows from a file */
@@ -24,7 +27,10 @@ void features_to_file(features *f, const io_grid *file);
 bool features_read(const char *rows, const char *keypoints, features *out, io_error *error);
 /* Whether a file holds rows rather than an image, by its suffix. */
 bool features_is_rows_file(const char *path);
-/* False with a sentence when the rows cannot be compared: floats and bits, other widths, other models. */
+/* How keypoints were found, such as "hessian 3, upright, up to 1000 px". */
+#define FEATURES_ORIGIN 80
+void features_origin(const features *f, char text[FEATURES_ORIGIN]);
+/* False with a sentence when the rows cannot be compared: floats and bits, other widths, models or keypoints. */
 bool features_comparable(const features *a, const features *b, const char *name_a, const char *name_b,
                          io_error *error);
 

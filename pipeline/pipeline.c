@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "pipeline/pipeline.h"
 
 #include <stdlib.h>
@@ -95,6 +96,14 @@ static bool image_failed(kb_status status, const char *name, const char *what, i
     return io_fail(error, "%s: %s: %s", name, what, kb_status_string(status));
 }
 
+static void note_origin(const pipeline *p, features *f)
+{
+    const kb_detect_options *o = &p->options.detect;
+    f->detector = o->detector;
+    f->revision = kb_detector_revision(o->detector);
+    f->upright = (p->options.angles ? p->options.angles : o->orientation) == KB_ORIENTATION_NONE;
+}
+
 bool pipeline_describe(const pipeline *p, const char *name, const kb_image *image, bool given, features *out,
                        pipeline_times *times, io_error *error)
 {
@@ -106,6 +115,7 @@ bool pipeline_describe(const pipeline *p, const char *name, const kb_image *imag
     out->height = image->height;
     if (!given) status = detect_keypoints(p, image, &out->keypoints);
     if (status != KB_OK) return image_failed(status, name, "no keypoints could be found", error);
+    if (!given) note_origin(p, out);
     status = set_angles(p, image, given, &out->keypoints);
     if (status != KB_OK) return image_failed(status, name, "no angles could be found", error);
     t->detect = ms_since(start);

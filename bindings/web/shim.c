@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What keybits.js calls: the library behind plain numbers, so that no layout of a struct is known in JavaScript.
  *
  * A function that can fail returns 0 (handles) or a negative kb_status (counts), and the sentence is in web_error().
@@ -93,7 +94,8 @@ typedef struct web_features {
     uint64_t model_id;
     int32_t binary; /* rows are compared by Hamming distance */
     int32_t width, height;
-    kb_detector detector;
+    kb_detector detector; /* with its revision and whether keypoints have no angles; 0: not known */
+    int32_t revision, upright;
 } web_features;
 
 /* Four pixels: products of two channels are summed by the dot product, the two sums of a pixel are neighbours. */
@@ -143,6 +145,8 @@ static kb_features features_view(const web_features *f)
     view.width = f->width;
     view.height = f->height;
     view.detector = f->detector;
+    view.revision = f->revision;
+    view.upright = f->upright;
     view.n = f->n;
     view.keypoints = f->keypoints;
     view.flags = f->flags;
@@ -204,6 +208,8 @@ web_features *EXPORT(web_features_detect)(const uint8_t *gray, int32_t width, in
     kb_status status = kb_detect(&image, &o, shared_workspace(), &view, &error);
     if (status != KB_OK) return features_fail(f, status, &error);
     f->n = view.n;
+    f->revision = view.revision;
+    f->upright = view.upright;
     kb_keypoint *smaller = realloc(f->keypoints, (f->n ? f->n : 1) * sizeof *smaller);
     if (smaller) f->keypoints = smaller;
     return f;
@@ -243,7 +249,6 @@ web_features *EXPORT(web_features_restore)(const float *keypoints, const uint8_t
     f->n = n;
     f->width = width;
     f->height = height;
-    f->detector = kb_detector_default();
     f->keypoints = calloc(n + 1, sizeof *f->keypoints);
     if (!f->keypoints || features_reserve_rows(f, row_bytes, model_id, binary) != KB_OK)
         return features_fail(f, KB_E_MEMORY, NULL);

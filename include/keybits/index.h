@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* keybits: retrieval. A vocabulary turns descriptors into words, an index finds the images that share words with a
  * query, and a loop detector finds the places that a camera comes back to (docs/index.md).
  *
@@ -185,8 +186,9 @@ KB_API void kb_index_free(kb_index *index);
 
 /* Adds an image behind all others; its position counts up from 0. id is the caller's and is not looked at (several
  * images may share one); name (NULL: none, up to 4095 bytes) is kept for the caller. Amortised time grows with the
- * rows and with the logarithm of the images. workspace and error may be NULL. Rows of another model: KB_E_MODEL. When
- * keypoints are kept, features must have them. */
+ * rows and with the logarithm of the images. workspace and error may be NULL. Rows of another model, and keypoints of
+ * another detector, revision or size limit than those of the index, or upright beside oriented ones: KB_E_MODEL, as far
+ * as both tell; queries too. When keypoints are kept, features must have them. */
 KB_API kb_status kb_index_add(kb_index *index, const kb_features *features, uint64_t id, const char *name,
                               kb_workspace *workspace, kb_error *error);
 
@@ -244,6 +246,8 @@ typedef struct kb_index_info {
     size_t positions;             /* with the removed ones */
     uint64_t entries;             /* a word of an image each */
     uint64_t bytes;               /* of memory, or of the file, without the vocabulary */
+    kb_detector detector;         /* of the first image that told: how keypoints of all images and queries are found, as */
+    int32_t revision, upright, max_size; /* kb_features has it. 0: unknown */
 } kb_index_info;
 KB_API kb_status kb_index_get_info(const kb_index *index, kb_index_info *info);
 KB_API const kb_vocabulary *kb_index_get_vocabulary(const kb_index *index);

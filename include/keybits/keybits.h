@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* keybits: learned binary local image descriptors (BAD, BAG, HashSIFT), and the pipeline around them:
  *
  *     image -> keypoints -> descriptors -> matches -> geometry     and     descriptors -> words -> images (retrieval)
@@ -177,6 +178,8 @@ typedef struct kb_features {
     uint32_t struct_size;
     int32_t width, height;  /* of the image, px; 0: unknown */
     kb_detector detector;   /* of the keypoints; it decides the scale at which they are described. 0: unknown */
+    int32_t revision;       /* of that detector (kb_detector_revision), which kb_detect sets; 0: unknown */
+    int32_t max_size;       /* px: larger images were shrunk to this longer side first. Yours; 0: none, or unknown */
     size_t n;               /* the number of keypoints, rows and flags */
     size_t capacity;        /* the room in keypoints and flags, for kb_detect */
     kb_keypoint *keypoints; /* NULL where only rows matter */
@@ -286,8 +289,8 @@ KB_API kb_status kb_describe(const kb_model *model, const kb_image *image, const
                              kb_workspace *workspace, kb_features *features, kb_error *error);
 
 /* Describes features->n patches of side x side bytes, one after the other. side is 32 to 1024; larger patches are
- * resized to 32x32 by exact area averaging. For BAG a patch is octave 1, the middle half of the region, beyond which its
- * border is repeated, or, with side KB_OCTAVE_SIDE, what kb_sample gives. The model's support and the scale are not
+ * resized to 32x32 by exact area averaging. For BAG a patch is octave 1, the middle half of the region, and stands for
+ * octave 0 too, or, with side KB_OCTAVE_SIDE, is what kb_sample gives. The model's support and the scale are not
  * used; the image sampler is evaluated on the patch. Rows as in kb_describe; keypoints and flags are not used. options,
  * workspace and error may be NULL. */
 KB_API kb_status kb_describe_patches(const kb_model *model, const uint8_t *patches, int32_t side,
@@ -375,7 +378,7 @@ KB_API kb_status kb_detect_options_check(const kb_detect_options *options, kb_er
 
 /* Finds keypoints, strongest first; they are totally ordered (response, then y, x, size, angle), so that the n best are
  * the same n on every machine. features->keypoints has room for features->capacity keypoints, which also limits
- * max_keypoints. n, width, height, detector and upright are set. options, workspace and error may be NULL. An option out
+ * max_keypoints. n, width, height, detector, revision and upright are set. options, workspace and error may be NULL. An option out
  * of its range, or of another detector, is refused, and *error names it. An image too small for the detector gives zero
  * keypoints. Angle and octave follow OpenCV's detectors of the same names, HESSIAN's ORB's. The size of ORB and HESSIAN
  * is 31 x level_factor^(octave + offset) with an offset within +-0.5 between levels, 0 with every_level. */
@@ -709,7 +712,7 @@ KB_API void kb_homography_apply(const double h[9], double x, double y, double *o
  * numbers can be combined in options. */
 typedef enum kb_look {
     KB_LOOK_UPRIGHT = 1,  /* no angles: most photographs are taken upright, and angles of keypoints are noisy */
-    KB_LOOK_ORIENTED = 2, /* an angle per keypoint, by kb_orient */
+    KB_LOOK_ORIENTED = 2, /* an angle per keypoint, the detector's; SIFT's places get one by kb_orient */
     KB_LOOK_ROTATED = 4,  /* one rotation for the whole pair: 0 in the first image, kb_pair.rotation in the second */
     KB_LOOK_WARPED = 8,   /* after a homography, affinity or similarity: the second image warped into the first,
                              detected, described upright and matched near by. Models with binary rows */

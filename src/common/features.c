@@ -1,4 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "common/features.h"
+
+#include <stdio.h>
 
 static kb_status check_rows(kb_features *f, const char *name, kb_error *error)
 {
@@ -47,9 +50,35 @@ kb_status kbi_features_comparable(const kb_features *a, const kb_features *b, kb
     if (a->row_bytes != b->row_bytes)
         return kbi_fail_at(error, KB_E_MODEL, "row_bytes", -1, "rows of %zu and of %zu bytes cannot be compared",
                            a->row_bytes, b->row_bytes);
-    if (!a->model_id || !b->model_id || a->model_id == b->model_id) return KB_OK;
+    if (!a->model_id || !b->model_id || a->model_id == b->model_id) return kbi_features_alike(a, "a", b, "b", error);
     return kbi_fail_at(error, KB_E_MODEL, "model_id", -1, "rows of the models %016llx and %016llx cannot be compared",
                        (unsigned long long)a->model_id, (unsigned long long)b->model_id);
+}
+
+/* "hessian 3, upright, up to 1000 px" */
+static const char *origin_text(char text[80], const kb_features *f)
+{
+    const char *name = kbi_preset_of(f->detector);
+    int at = snprintf(text, 80, "%s", name ? name : "a detector");
+    if (f->revision) at += snprintf(text + at, 80 - (size_t)at, " %d", (int)f->revision);
+    at += snprintf(text + at, 80 - (size_t)at, f->upright ? ", upright" : ", oriented");
+    if (f->max_size) snprintf(text + at, 80 - (size_t)at, ", up to %d px", (int)f->max_size);
+    return text;
+}
+
+kb_status kbi_features_alike(const kb_features *a, const char *name_a, const kb_features *b, const char *name_b,
+                             kb_error *error)
+{
+    if (!a->detector || !b->detector) return KB_OK;
+    const char *field = NULL;
+    char text[2][80];
+    if (a->max_size && b->max_size && a->max_size != b->max_size) field = "max_size";
+    if (a->upright != b->upright) field = "upright";
+    if (a->revision && b->revision && a->revision != b->revision) field = "revision";
+    if (a->detector != b->detector) field = "detector";
+    if (!field) return KB_OK;
+    return kbi_fail_at(error, KB_E_MODEL, field, -1, "keypoints of %s (%s) cannot be mixed with those of %s (%s)",
+                       name_a, origin_text(text[0], a), name_b, origin_text(text[1], b));
 }
 
 kb_status kbi_matches_check(const kb_match *matches, size_t n, const kb_features *a, const kb_features *b,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The features of an image as functions read and fill them. */
 #ifndef KBI_FEATURES_H
 #define KBI_FEATURES_H
@@ -12,6 +13,9 @@ kb_status kbi_features_read(kb_features *f, const kb_features *given, const char
                             kb_error *error);
 /* Whether the rows of two sets can be compared. */
 kb_status kbi_features_comparable(const kb_features *a, const kb_features *b, kb_error *error);
+/* Whether their keypoints were found in the same way, as far as both tell: detector, revision, angles, size limit. */
+kb_status kbi_features_alike(const kb_features *a, const char *name_a, const kb_features *b, const char *name_b,
+                             kb_error *error);
 
 /* Whether matches of n pairs are inside two sets of na and nb. */
 kb_status kbi_matches_check(const kb_match *matches, size_t n, const kb_features *a, const kb_features *b,

@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Presets: from the size of a keypoint, which every detector defines in its own way, to the width of the region that
  * describes it. They stand below detectors and descriptors, so that a program which describes the keypoints of another
  * library links no detector. */
 #include "common/common.h"
 
-/* The detectors of src/detect by their names, and those of other libraries. Two that are not in the literature of their
+/* The detectors of src/detect and of other libraries, by their names. Two factors are not in the literature of their
  * descriptors: the size of GFTT is its blockSize, 3 px unless told, which becomes a region of 30 px, ORB's; the size of
  * MSER is the diameter of its ellipse, and its measurement region is 3 times as wide (Mikolajczyk et al. 2005). */
 static const struct preset_entry {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The public call of the detectors: options, mask and the 8-bit image, the same for all of them. */
 #include "common/features.h"
 #include "detect/detectors.h"
@@ -70,6 +71,7 @@ kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_
     f.width = image->width;
     f.height = image->height;
     f.detector = job.options.detector;
+    f.revision = kb_detector_revision(f.detector);
     f.upright = job.options.orientation == KB_ORIENTATION_NONE;
     if (f.capacity < (size_t)job.options.max_keypoints) job.options.max_keypoints = (int32_t)f.capacity;
 

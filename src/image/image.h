@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Images as the other modules see them: 8-bit gray, the pyramid that regions are sampled from, the integral image. */
 #ifndef KBI_IMAGE_H
 #define KBI_IMAGE_H
@@ -119,7 +120,8 @@ void kbi_sample_patch(const kbi_sampling *sampling, int32_t side, const kbi_pyra
 void kbi_patch_cells(const uint8_t *patch, uint8_t *cells);
 /* Brings a side x side patch (32 <= side <= 1024) to 32x32 by exact area averaging. */
 void kbi_patch_shrink(const uint8_t *in, int32_t side, uint8_t *patch);
-/* The octaves of a region whose middle half is such a patch, with its border repeated beyond it. */
+/* The octaves of such a patch, which is octave 1 of a region. What octave 0 would show is not known, so it is the patch
+ * too: the gradients of a repeated border would be none. */
 void kbi_patch_octaves(const uint8_t *in, int32_t side, uint8_t *octaves);
 
 #endif

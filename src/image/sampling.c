@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sampling: an oriented square region of the image becomes grids of samples (docs/sampling.md).
  *
  * The region's resolution chooses a level of the pyramid; there, samples lie on a rotated grid and are read by
@@ -18,7 +19,7 @@ static int32_t floor_to_int(double v)
 
 static int32_t round_to_int(double v) { return floor_to_int(v + 0.5); }
 
-/* Whether the bilinear neighbours of all samples lie in the level: those of the corners of the grid do. */
+/* Whether the bilinear neighbours of all samples lie in the level: the grid's corners decide. */
 static bool grid_inside(const kbi_sampling *s, int32_t side, int32_t width, int32_t height)
 {
     for (int corner = 0; corner < 4; corner++) {
@@ -123,7 +124,7 @@ void kbi_patch_cells(const uint8_t *patch, uint8_t *cells)
 }
 
 /* count x count means over squares `step` wide, the first from (start, start) on, in units of 1/64 pixel: pixel p
- * covers [64 p, 64 p + 64). Pixels beyond the patch repeat its border. Rounded to the nearest. */
+ * covers [64 p, 64 p + 64). They lie within the patch. Rounded to the nearest. */
 static void average_squares(const uint8_t *in, int32_t side, int32_t start, int32_t step, int32_t count, uint8_t *out)
 {
     const uint64_t area = (uint64_t)step * (uint64_t)step;
@@ -132,11 +133,11 @@ static void average_squares(const uint8_t *in, int32_t side, int32_t start, int3
             int32_t top = start + i * step, left = start + j * step;
             uint64_t sum = area / 2;
             for (int32_t y = top >> 6; y * 64 < top + step; y++) {
-                const uint8_t *row = in + kbi_clamp_i(y, 0, side - 1) * side;
+                const uint8_t *row = in + y * side;
                 uint32_t high = (uint32_t)(kbi_min_i(64 * y + 64, top + step) - kbi_max_i(64 * y, top)), of_row = 0;
                 for (int32_t x = left >> 6; x * 64 < left + step; x++) {
                     int32_t wide = kbi_min_i(64 * x + 64, left + step) - kbi_max_i(64 * x, left);
-                    of_row += (uint32_t)wide * row[kbi_clamp_i(x, 0, side - 1)];
+                    of_row += (uint32_t)wide * row[x];
                 }
                 sum += (uint64_t)high * of_row;
             }
@@ -151,9 +152,10 @@ void kbi_patch_shrink(const uint8_t *in, int32_t side, uint8_t *patch)
 
 void kbi_patch_octaves(const uint8_t *in, int32_t side, uint8_t *octaves)
 {
-    /* Octave k is side 2^(1 - k) pixels wide, so that its samples are side 2^(3 - k) units wide. */
+    /* Octave k is side 2^(1 - k) pixels wide, so that its samples are side 2^(3 - k) units wide; octave 0, which the
+     * patch does not show, is the patch as octave 1 is. */
     for (int32_t k = 0; k < KB_OCTAVES; k++) {
-        int32_t step = side << 3 >> k;
+        int32_t step = side << 3 >> kbi_max_i(k, 1);
         average_squares(in, side, 32 * side - step * KB_OCTAVE_SIDE / 2, step, KB_OCTAVE_SIDE,
                         octaves + k * KBI_OCTAVE_BYTES);
     }

@@ -1,4 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The index: images come and go. */
+#include "common/features.h"
 #include "index/index.h"
 
 #include <math.h>
@@ -88,6 +90,9 @@ static kb_status add_bag(kb_index *index, const kb_features *f, uint64_t id, con
     index->images[index->count++] = image;
     kb_status status = kbi_segments_add(index, bag, (uint32_t)(index->count - 1));
     if (status != KB_OK) kbi_deallocate(&index->allocator, index->images[--index->count].owned);
+    else if (!index->origin.detector) /* the first image that tells decides */
+        index->origin = (kb_features){.detector = f->detector, .revision = f->revision, .upright = f->upright,
+                                      .max_size = f->max_size};
     return status;
 }
 
@@ -98,6 +103,8 @@ kb_status kb_index_add(kb_index *index, const kb_features *features, uint64_t id
     if (!index) return kbi_fail(error, KB_E_ARGUMENT, "index is NULL");
     const kb_vocabulary *v = index->vocabulary;
     kb_status status = kbi_features_check(features, &f, v->row_bytes, v->model_id, v->model_name, error);
+    if (status != KB_OK) return status;
+    status = kbi_features_alike(&index->origin, "the index", &f, "the image", error);
     if (status != KB_OK) return status;
     if (!name) name = "";
     if (strlen(name) > 4095) return kbi_fail(error, KB_E_ARGUMENT, "a name longer than 4095 bytes");
@@ -182,7 +189,9 @@ kb_status kb_index_get_info(const kb_index *index, kb_index_info *info)
     size_t row_bytes = index->vocabulary->row_bytes;
     kb_index_info full = {.struct_size = info->struct_size, .signatures = index->signatures,
                           .features = index->features, .images = index->count - index->removed,
-                          .positions = index->count, .bytes = sizeof *index};
+                          .positions = index->count, .bytes = sizeof *index, .detector = index->origin.detector,
+                          .revision = index->origin.revision, .upright = index->origin.upright,
+                          .max_size = index->origin.max_size};
     for (size_t i = 0; i < index->segment_count; i++) {
         const kbi_segment *s = &index->segments[i];
         full.entries += s->entries;

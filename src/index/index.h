@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The index: images, and segments of inverted lists. */
 #ifndef KBI_INDEX_H
 #define KBI_INDEX_H
@@ -105,6 +106,7 @@ struct kb_index {
     const kb_vocabulary *vocabulary;
     kb_vocabulary *owned_vocabulary; /* of a loaded index */
     bool signatures, features;
+    kb_features origin; /* how keypoints of the images were found; detector 0: unknown */
     kbi_indexed *images;
     double *norms; /* of images: the square root of `self`, which every query reads */
     size_t count, room, removed;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The index file (docs/index-format.md): header, vocabulary, images, names, one segment, kept features, checksum. */
 #include "index/index.h"
 
@@ -5,6 +6,7 @@
 
 #define VERSION 3
 #define HEADER 128
+#define ORIGIN 80 /* in the header */
 #define IMAGE 56
 static const uint8_t magic[8] = {0x8b, 'K', 'B', 'I', '\r', '\n', 0x1a, '\n'};
 
@@ -29,7 +31,7 @@ static uint64_t part_place(uint64_t *at, uint64_t bytes)
     return place;
 }
 
-/* False when the sizes cannot be those of a file in memory. */
+/* False when a file with these sizes does not fit into memory. */
 static bool parts_of(const layout *l, parts *p)
 {
     const uint64_t most = (uint64_t)1 << 48; /* each factor is below 2^13, so that no sum overflows */
@@ -89,7 +91,7 @@ static void output_pad(output *out, uint64_t written)
     output_bytes(out, zeros, (size_t)(padded(written) - written));
 }
 
-static void output_header(output *out, const layout *l, const parts *p)
+static void output_header(output *out, const layout *l, const parts *p, const kb_features *origin)
 {
     uint8_t header[HEADER] = {0};
     memcpy(header, magic, 8);
@@ -98,6 +100,8 @@ static void output_header(output *out, const layout *l, const parts *p)
     const uint64_t numbers[] = {p->size, l->vocabulary, l->images, l->names, l->words, l->entries, l->kept,
                                 l->row_bytes};
     for (size_t i = 0; i < KBI_COUNT(numbers); i++) kbi_put_u64(header + 16 + 8 * i, numbers[i]);
+    const int32_t found[] = {(int32_t)origin->detector, origin->revision, origin->upright, origin->max_size};
+    for (size_t i = 0; i < KBI_COUNT(found); i++) kbi_put_u32(header + ORIGIN + 4 * i, (uint32_t)found[i]);
     output_bytes(out, header, sizeof header);
 }
 
@@ -204,7 +208,7 @@ static kb_status save_parts(const kb_index *index, const uint32_t *map, kb_write
     parts p;
     if (!parts_of(&l, &p)) return KB_E_SPACE;
     output out = {.write = write, .self = self, .sum = KBI_SUM_START};
-    output_header(&out, &l, &p);
+    output_header(&out, &l, &p, &index->origin);
     output_bytes(&out, index->vocabulary->block, index->vocabulary->size);
     output_pad(&out, l.vocabulary);
     output_images(&out, index, &l);
@@ -246,6 +250,18 @@ static kb_status read_header(const uint8_t *data, size_t size, layout *l, parts 
     *l = (layout){number[0], number[1], number[2], number[3], number[4], number[5], number[6], flags & 1, flags & 2};
     if (l->row_bytes < 1 || l->row_bytes > 4096 || !parts_of(l, p) || p->size != size || says != size)
         return kbi_fail(error, KB_E_TABLE, "index: %zu bytes are not what its header needs", size);
+    return KB_OK;
+}
+
+static kb_status read_origin(const uint8_t *header, kb_features *origin, kb_error *error)
+{
+    uint32_t number[4];
+    for (size_t i = 0; i < 4; i++) number[i] = kbi_get_u32(header + ORIGIN + 4 * i);
+    if (number[0] > INT32_MAX || number[1] > INT32_MAX || number[2] > 1 || number[3] > INT32_MAX)
+        return kbi_fail(error, KB_E_TABLE, "index: detector %u, revision %u, rows %u and size limit %u are damaged",
+                        number[0], number[1], number[2], number[3]);
+    *origin = (kb_features){.detector = (kb_detector)number[0], .revision = (int32_t)number[1],
+                            .upright = (int32_t)number[2], .max_size = (int32_t)number[3]};
     return KB_OK;
 }
 
@@ -343,6 +359,7 @@ kb_status kb_index_load_with(const void *data, size_t size, const kb_allocator *
     index->vocabulary = index->owned_vocabulary;
     if (status == KB_OK && index->vocabulary->row_bytes != l.row_bytes)
         status = kbi_fail(error, KB_E_TABLE, "index: rows of another length than the vocabulary's");
+    if (status == KB_OK) status = read_origin(data, &index->origin, error);
     if (status == KB_OK) status = read_images(index, data, &l, &p, error);
     if (status == KB_OK) status = read_segment(index, data, &l, &p, error);
     if (status == KB_OK) *out = index;

@@ -1,4 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Queries: scores of all images that share a word with the query, the best of them, and their verification. */
+#include "common/features.h"
 #include "index/index.h"
 
 #include <math.h>
@@ -20,7 +22,7 @@ typedef struct query {
 
 /* ---- lists ---- */
 
-/* Heads are compared with those of a whole list; where few of their bits differ, as for 97 % of true matches and
+/* Heads are compared with the heads of a whole list; where few of their bits differ, as for 97 % of true matches and
  * 3 % of others in the same word (measured on training photographs), the rest of the signatures too. */
 static void score_binary(query *q, const kbi_segment *s, uint64_t begin, uint64_t end, size_t k)
 {
@@ -275,6 +277,7 @@ kb_status kb_index_query(const kb_index *index, const kb_features *features, con
     if (KBI_STRUCT_READ(kb_index_query_options, &o, options) != KB_OK) return kbi_fail_struct(error);
     const kb_vocabulary *v = index->vocabulary;
     kb_status status = kbi_features_check(features, &f, v->row_bytes, v->model_id, v->model_name, error);
+    if (status == KB_OK) status = kbi_features_alike(&index->origin, "the index", &f, "the query", error);
     if (status == KB_OK) status = query_check(index, &f, &o, error);
     if (status != KB_OK) return status;
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);

@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loop closing in a sequence: candidates from the index without the last images, grouped into islands of neighbours,
  * the best image of the best islands checked by matching and geometry.
  *
  * How high a score is depends on scene, vocabulary and number of keypoints. The measure is the sequence itself: the
  * median score of an image with the one before it. Places that look alike, such as the doors of a corridor, may well
  * fit geometrically; but then they are alike to several places. So a loop must either have matches far more similar
- * than those of unrelated photographs, or clearly more similar ones than the next island.
+ * than the matches of unrelated photographs, or clearly more similar ones than the next island.
  *
  * The numbers are of the training photographs (bag256, 2000 keypoints): of 14,149 pairs of different scenes that share
  * words the score was at most 0.026, and of the 5,639 that were matched and verified at most 0.0104. Their inliers were

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A vocabulary out of a tree that comes from elsewhere: parents become lists of children. */
 #include "index/vocabulary.h"
 
@@ -41,7 +42,7 @@ static bool children_adjacent(const creation *c)
     return true;
 }
 
-/* Breadth first: children of the node at place p come behind those of all places before. place starts as the number
+/* Breadth first: children of the node at place p come behind the children of earlier places. place starts as the number
  * of children, first as the first child; siblings are linked by `next`. */
 static void order_breadth_first(creation *c, uint32_t *next, uint32_t *queue)
 {

@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Training a vocabulary: hierarchical k-majority clustering, a level at a time.
  *
- * `order` lists the rows so that those of a node follow each other, ascending. For each node of a level its centres are
- * found from at most SAMPLE rows per child, evenly spaced; then every row goes to its nearest centre, and the lists of
+ * In `order` the rows of a node follow each other, ascending. For each node of a level its centres are found from at
+ * most SAMPLE rows per child, evenly spaced; then every row goes to its nearest centre, and the lists of
  * the nodes are parted. Each step is a parallel loop whose result does not depend on who does what. */
 #include <stdatomic.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Local consistency of putative matches.
  *
  * A match of two keypoints with sizes and angles is a hypothesis of the similarity around it: as complex numbers, an
@@ -236,14 +237,14 @@ kb_status kb_filter(const kb_features *given_a, const kb_features *given_b, cons
     job.kernels = kbi_match_kernels_get();
     kbi_error_clear(error);
     if (!count) return kbi_fail(error, KB_E_ARGUMENT, "count: a pointer is NULL");
+    if (n > INT32_MAX / 64)
+        return kbi_fail(error, KB_E_ARGUMENT, "%zu matches, but at most %d can be filtered", n, INT32_MAX / 64);
     kb_status status = filter_read_options(options, &job, error);
     if (status == KB_OK) status = kbi_features_read(&a, given_a, "a", KBI_KEYPOINTS, SIZE_MAX, error);
     if (status == KB_OK) status = kbi_features_read(&b, given_b, "b", KBI_KEYPOINTS, SIZE_MAX, error);
     if (status == KB_OK) status = kbi_matches_check(matches, n, &a, &b, error);
     if (status != KB_OK) return status;
     *count = 0;
-    if (n > INT32_MAX / 64)
-        return kbi_fail(error, KB_E_ARGUMENT, "%zu matches, but at most %d can be filtered", n, INT32_MAX / 64);
     if (n && !out) return kbi_fail(error, KB_E_ARGUMENT, "out: a pointer is NULL");
     if (n == 0) return KB_OK;
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);

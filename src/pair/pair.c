@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The public call: options in, the best look out. */
 #include "image/image.h"
 #include "model/model.h"
@@ -72,7 +73,7 @@ static kb_status find_keypoints(pair_job *job, pair_side *side, const kb_image *
     size_t row = job->model->row_floats ? (size_t)job->model->row_floats * sizeof(float)
                                         : (size_t)job->model->row_bytes;
     o.orientation = KB_ORIENTATION_NONE;
-    o.mask = mask;
+    o.mask = side->mask = mask;
     kb_status status = kbi_gray8(image, job->workspace, &side->gray);
     kb_features f = kbi_pair_view(job, side, NULL);
     if (status == KB_OK) status = kb_detect(&side->gray, &o, job->workspace, &f, job->error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the files of this module. Two images become matches and geometry by looks, each of which describes the same
  * keypoints with other angles, matches, filters and fits:
  *
@@ -22,6 +23,7 @@
 /* One of the two images. */
 typedef struct pair_side {
     kb_image gray;
+    const kb_image *mask;   /* or NULL */
     kb_keypoint *keypoints; /* the caller's */
     size_t n;
     float *angles; /* of the oriented look; NULL: not computed yet */

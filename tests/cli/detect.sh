@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # keybits detect: tables and pictures of keypoints, every option, many images, wrong usage.
 source "$(dirname "$0")/common.inc"
 render a.pgm 240 200 1
@@ -112,3 +113,22 @@ refuse 2 "--layers" "$KEYBITS" detect a.pgm --layers x
 refuse 1 "missing.pgm" "$KEYBITS" detect missing.pgm
 refuse 1 "no/such" "$KEYBITS" detect a.pgm -o no/such/out.csv
 no_leftovers
+
+# --max-size: keypoints are found in the shrunk image, and stand in pixels of the file.
+render large.pgm 1000 600 7
+run "$KEYBITS" detect large.pgm -o whole.csv --max-size 0
+run "$KEYBITS" detect large.pgm -o plain.csv
+same whole.csv plain.csv
+run "$KEYBITS" detect large.pgm -o half.csv --max-size 500 --deviations half.npy --json >half.json
+run "$KEYBITS" describe large.pgm -o half_rows.npy --max-size 500 --json >rows.json
+python3 - <<'PY' || fail "keypoints of a shrunk image"
+import csv, json
+k = [{n: float(v) for n, v in r.items()} for r in csv.DictReader(open("half.csv"))]
+assert max(r["x"] for r in k) > 800 and max(r["y"] for r in k) > 450, k[:3]
+assert min(r["size"] for r in k) > 50, min(r["size"] for r in k) # 31 px of the shrunk image and less by half a level
+(d,), (r,) = json.load(open("half.json"))["images"], json.load(open("rows.json"))["images"]
+assert (d["width"], d["height"]) == (r["width"], r["height"]) == (1000, 600), (d, r)
+assert d["keypoints"] == r["keypoints"] == len(k) > 100, (d, r, len(k))
+PY
+refuse 2 "--max-size excludes it" "$KEYBITS" detect large.pgm --mask large.pgm --max-size 500 -o half.csv
+refuse 2 "--max-size excludes them" "$KEYBITS" describe large.pgm -k half.csv --max-size 500 -o half_rows.npy

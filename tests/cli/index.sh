@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # keybits index and search: building, adding, asking; the JSON that others rely on; wrong input.
 source "$(dirname "$0")/common.inc"
 for i in 1 2 3 4 5 6; do
@@ -25,6 +26,20 @@ for n, x in enumerate(q, 1):
 assert json.load(open("exact.json"))[0]["results"][0]["image"] == "1.pgm"
 assert i["images"] == 6 and i["features"] and i["signatures"] and i["model"] and i["bytes_per_image"] > 0, i
 PY
+
+# An index knows how its keypoints were found, uses that for queries, and refuses others.
+run "$KEYBITS" index build 1.pgm 2.pgm 3.pgm -o orb.kbi --detector orb --orientation none --max-size 280
+run "$KEYBITS" index info orb.kbi >info.txt
+grep -q "^keypoints   orb, revision [0-9]*, upright, images up to 280 px$" info.txt || fail "$(cat info.txt)"
+run "$KEYBITS" index query orb.kbi again1.pgm -k 1 --verify --json >query.json
+python3 -c 'import json; r = json.load(open("query.json"))[0]["results"][0]; assert r["image"] == "1.pgm" and r["inliers"] > 50, r' || fail "a query of upright orb keypoints"
+refuse 1 "the index has keypoints of orb, not of sift" "$KEYBITS" index query orb.kbi again1.pgm --detector sift
+refuse 1 "the index has upright rows" "$KEYBITS" search orb.kbi again1.pgm --orientation gradient
+refuse 1 "the index has images up to 280 px (0: of any size), not up to 0" "$KEYBITS" index add orb.kbi 4.pgm --max-size 0
+refuse 1 "the index has oriented rows" "$KEYBITS" index query all.kbi again1.pgm --orientation none
+cp orb.kbi old.kbi
+printf '\143' | dd of=old.kbi bs=1 seek=84 conv=notrunc 2>/dev/null
+refuse 1 "the index has keypoints of revision 99 of orb" "$KEYBITS" search old.kbi again1.pgm
 
 # Names: listed, added once, removed.
 run "$KEYBITS" index list all.kbi >list.txt

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files of the work folder of keybits collection, as they are or with the right head and checksum, as one who forges
  * them would do. The first byte chooses. */
 #include <math.h>
@@ -89,7 +90,8 @@ static size_t genuine(int reader, uint8_t *buffer, size_t capacity)
     uint8_t rows[KEYPOINTS * ROW] = {1, 2, 3};
     kb_match matches[3] = {{0, 1, 2, 0}, {1, 0, 2, 0}, {3, 2, 2, 0}};
     collection_pair results[IMAGES * IMAGES] = {{0}};
-    const features f = {64, 48, {keypoints, KEYPOINTS}, {.bytes = rows, .count = KEYPOINTS, .width = ROW}, NULL, 77};
+    const features f = {.width = 64, .height = 48, .keypoints = {keypoints, KEYPOINTS},
+                        .rows = {.bytes = rows, .count = KEYPOINTS, .width = ROW}, .model_id = 77};
     io_error error;
     make_job();
     list_pairs();

@@ -1,15 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Text and tables: keypoints, rows, arrays, JSON, tables of models, homographies, video. The first byte chooses. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "../arrays.h"
 #include "fuzz.h"
 #include "io/csv.h"
 #include "io/json.h"
+#include "io/model_table.h"
 #include "io/npy.h"
 #include "io/rows.h"
-#include "model_text.h"
-#include "y4m.h"
-#include "../arrays.h"
+#include "io/y4m.h"
 
 enum { KEYPOINTS, ARRAY, JSON, TABLE, VIDEO, READERS };
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* src/match: guided and stereo matching against plain loops that say the same in few lines, and bad input. */
 #include <math.h>
 #include <setjmp.h>
@@ -285,6 +286,38 @@ static void test_stereo(void **state)
     kb_model_free(model);
 }
 
+/* The limits that the header documents: one more is refused, with a sentence that names the limit, before anything is
+ * read. The pointers have nothing behind them. */
+static void test_documented_limits(void **state)
+{
+    (void)state;
+    enum { STEREO = (1 << 19) - 1, OTHER = (1 << 25) - 1 };
+    static kb_keypoint keypoint;
+    static uint8_t row[32];
+    static kb_guide guide;
+    kb_match match = {0};
+    kb_stereo_match stereo;
+    kb_error error;
+    size_t count;
+    kb_features one, many;
+    KB_INIT(one);
+    one.n = 1, one.keypoints = &keypoint, one.rows = row, one.row_bytes = sizeof row;
+    many = one;
+    many.n = (size_t)STEREO + 1;
+    assert_int_equal(kb_match_stereo(&many, &one, NULL, NULL, &stereo, &count, &error), KB_E_ARGUMENT);
+    assert_non_null(strstr(error.text, "left.n is 524288, but must be at most 524287"));
+    many.n = (size_t)OTHER + 1;
+    assert_int_equal(kb_match_stereo(&one, &many, NULL, NULL, &stereo, &count, &error), KB_E_ARGUMENT);
+    assert_non_null(strstr(error.text, "right.n is 33554432, but must be at most 33554431"));
+    assert_int_equal(kb_match_guided(&many, &guide, &one, NULL, NULL, &match, &count, &error), KB_E_ARGUMENT);
+    assert_non_null(strstr(error.text, "a.n is 33554432, but must be at most 33554431"));
+    assert_int_equal(kb_match_guided(&one, &guide, &many, NULL, NULL, &match, &count, &error), KB_E_ARGUMENT);
+    assert_non_null(strstr(error.text, "b.n is 33554432, but must be at most 33554431"));
+    assert_int_equal(kb_filter(&one, &one, &match, (size_t)OTHER + 1, NULL, NULL, &match, &count, &error),
+                     KB_E_ARGUMENT);
+    assert_non_null(strstr(error.text, "33554432 matches, but at most 33554431"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +325,7 @@ int main(void)
         cmocka_unit_test(test_guides_of_geometries), cmocka_unit_test(test_turns_must_agree),
         cmocka_unit_test(test_guided_bad_input),
         cmocka_unit_test(test_stereo),
+        cmocka_unit_test(test_documented_limits),
     };
     return cmocka_run_group_tests_name("guided", tests, NULL, NULL);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Describing by octaves: the ways that lead to the same row. */
 #include <math.h>
 #include <setjmp.h>
@@ -74,7 +75,7 @@ static void ready_octaves_equal_cut_ones(void **state)
     kb_model_free(model);
 }
 
-/* A patch is the middle half of the region: its rows are those of kbi_patch_octaves, whatever its side. */
+/* A patch is octaves 0 and 1 of a region: its rows are those of kbi_patch_octaves, whatever its side. */
 static void ready_patches_of_bag_are_octave_1(void **state)
 {
     (void)state;

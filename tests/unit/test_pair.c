@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kb_match_images: which look gives the result, what is found and what is not, limits, options, threads. */
 #include <math.h>
 #include <setjmp.h>
@@ -146,6 +147,47 @@ static void a_turned_pair_needs_angles(void **state)
     assert_true(skipped >= 2);
 }
 
+/* Angles are the detector's own: the look is what detecting, describing and matching one after the other give. */
+static void an_oriented_look_is_detect_describe_match(void **state)
+{
+    static const kb_detector detectors[] = {KB_DETECTOR_HESSIAN, KB_DETECTOR_ORB};
+    static outcome o;
+    static kb_keypoint keypoints[2][ROOM];
+    static uint8_t rows[2][ROOM * KB_MAX_BITS / 8];
+    static kb_match matches[ROOM];
+    (void)state;
+    for (size_t d = 0; d < 2; d++) {
+        views v = views_of(flat_scene(5), 120);
+        kb_pair_options options;
+        kb_detect_options detect;
+        kb_features f[2];
+        size_t count;
+        KB_INIT(options);
+        KB_INIT(detect);
+        detect.detector = detectors[d];
+        detect.max_keypoints = ROOM;
+        options.detect = &detect;
+        options.looks = KB_LOOK_ORIENTED;
+        options.no_filter = 1;
+        outcome_init(&o);
+        assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], &options, NULL, &o.pair, NULL), KB_OK);
+        for (int i = 0; i < 2; i++) {
+            KB_INIT(f[i]);
+            f[i].keypoints = keypoints[i];
+            f[i].capacity = ROOM;
+            f[i].rows = rows[i];
+            f[i].rows_size = sizeof rows[i];
+            assert_int_equal(kb_detect_and_describe(model, &v.images[i], &detect, NULL, NULL, &f[i], NULL), KB_OK);
+        }
+        assert_int_equal(kb_match_features(&f[0], &f[1], NULL, NULL, matches, &count, NULL), KB_OK);
+        assert_true(count > 100 && o.pair.count == count && o.pair.na == f[0].n && o.pair.nb == f[1].n);
+        for (size_t i = 0; i < o.pair.na; i++) assert_true(o.a[i].angle == keypoints[0][i].angle);
+        for (size_t i = 0; i < o.pair.nb; i++) assert_true(o.b[i].angle == keypoints[1][i].angle);
+        assert_memory_equal(o.matches, matches, count * sizeof *matches);
+        views_free(&v);
+    }
+}
+
 /* Upright verifies it, its points give the rotation, and no angle is computed. */
 static void a_rolled_pair_is_described_with_its_roll(void **state)
 {
@@ -212,22 +254,28 @@ static void warps_change_the_scale(void **state)
     }
 }
 
-static void warped_keypoints_obey_the_mask(void **state)
+/* Matches the views with a mask of the second that hides its right half; fit may be NULL. */
+static void match_left_half(const views *v, const kb_fit_options *fit, outcome *o)
 {
     static uint8_t left[WIDTH * HEIGHT];
-    outcome o;
-    kb_pair_options options;
-    kb_fit_options fit;
-    views v = views_of(flat_scene(9), 0);
     const kb_image mask = view_of(left, WIDTH, HEIGHT);
-    (void)state;
+    kb_pair_options options;
     for (int i = 0; i < WIDTH * HEIGHT; i++) left[i] = i % WIDTH < WIDTH / 2;
     KB_INIT(options);
-    KB_INIT(fit);
-    options.fit = &fit;
+    options.fit = fit;
     options.mask_b = &mask;
-    outcome_init(&o);
-    assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], &options, NULL, &o.pair, NULL), KB_OK);
+    outcome_init(o);
+    assert_int_equal(kb_match_images(model, &v->images[0], &v->images[1], &options, NULL, &o->pair, NULL), KB_OK);
+}
+
+static void warped_keypoints_obey_the_mask(void **state)
+{
+    outcome o;
+    kb_fit_options fit;
+    views v = views_of(flat_scene(9), 0);
+    (void)state;
+    KB_INIT(fit);
+    match_left_half(&v, &fit, &o);
     assert_int_equal(o.pair.look, KB_LOOK_WARPED);
     for (size_t i = 0; i < o.pair.nb; i++) assert_true(o.b[i].x < WIDTH / 2);
     views_free(&v);
@@ -368,17 +416,10 @@ static void sift_keypoints_are_one_per_place(void **state)
 
 static void a_mask_belongs_to_its_image(void **state)
 {
-    static uint8_t left[WIDTH * HEIGHT];
     outcome o;
-    kb_pair_options options;
     views v = views_of(flat_scene(9), 0);
-    const kb_image mask = view_of(left, WIDTH, HEIGHT);
     (void)state;
-    for (int i = 0; i < WIDTH * HEIGHT; i++) left[i] = i % WIDTH < WIDTH / 2;
-    KB_INIT(options);
-    options.mask_b = &mask;
-    outcome_init(&o);
-    assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], &options, NULL, &o.pair, NULL), KB_OK);
+    match_left_half(&v, NULL, &o);
     float farthest[2] = {0, 0};
     for (size_t i = 0; i < o.pair.na; i++) farthest[0] = fmaxf(farthest[0], o.a[i].x);
     for (size_t i = 0; i < o.pair.nb; i++) farthest[1] = fmaxf(farthest[1], o.b[i].x);
@@ -499,6 +540,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_upright_pair_takes_one_look),
         cmocka_unit_test(a_turned_pair_needs_angles),
+        cmocka_unit_test(an_oriented_look_is_detect_describe_match),
         cmocka_unit_test(a_rolled_pair_is_described_with_its_roll),
         cmocka_unit_test(a_homography_warps_the_second_image),
         cmocka_unit_test(warps_change_the_scale),

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Recognition as people use it: references of 500 px, photographs of 2 to 12 megapixels that show one of them among
  * clutter, turned by any angle, tilted, darker, noisy; at the size and with the verification that the program has.
  *
@@ -18,7 +19,7 @@
 #include "scratch.h"
 #include "solid.h"
 
-enum { REFERENCES = 12, CLUTTER = 4, SIDE = 1000, SMALL = 500, MAX_SIZE = 1000, MIN_INLIERS = 15 };
+enum { REFERENCES = 12, CLUTTER = 4, SIDE = 1000, SMALL = SIDE / 2, MAX_SIZE = 1000, MIN_INLIERS = 15 };
 
 static int photographs = 16;
 static uint8_t *textures[REFERENCES + CLUTTER]; /* SIDE x SIDE */
@@ -35,7 +36,7 @@ static uint8_t *make_texture(uint32_t seed)
 }
 
 /* Written as a PGM and read as the program reads it. */
-static void describe_pixels(const uint8_t *pixels, int32_t width, int32_t height, int32_t max_size, features *out)
+static void describe_pixels(const uint8_t *pixels, int32_t width, int32_t height, features *out)
 {
     const char *path = in_scratch("image.pgm");
     io_error error;
@@ -44,7 +45,7 @@ static void describe_pixels(const uint8_t *pixels, int32_t width, int32_t height
     fprintf(file, "P5 %d %d 255\n", width, height);
     fwrite(pixels, 1, (size_t)width * (size_t)height, file);
     fclose(file);
-    if (!photos_describe_one(&line, &(io_read_options){.max_size = max_size}, path, out, &error)) fail_msg("%s", error.text);
+    if (!photos_describe_one(&line, &(io_read_options){.max_size = MAX_SIZE}, path, out, &error)) fail_msg("%s", error.text);
 }
 
 static double random_of(uint32_t photo, int32_t what, double low, double high)
@@ -119,7 +120,12 @@ static kb_index *make_index(io_vocabulary *words)
     assert_int_equal(kb_index_create(words->vocabulary, &o, &index, NULL), KB_OK);
     for (uint64_t i = 0; i < REFERENCES; i++) {
         features f;
-        describe_pixels(textures[i], SIDE, SIDE, SMALL, &f);
+        uint8_t small[SMALL * SMALL];
+        for (int k = 0; k < SMALL * SMALL; k++) {
+            const uint8_t *p = textures[i] + 2 * (k / SMALL) * SIDE + 2 * (k % SMALL);
+            small[k] = (uint8_t)((p[0] + p[1] + p[SIDE] + p[SIDE + 1] + 2) / 4);
+        }
+        describe_pixels(small, SMALL, SMALL, &f);
         kb_features view = features_view(&f);
         assert_int_equal(kb_index_add(index, &view, i, NULL, NULL, NULL), KB_OK);
         features_free(&f);
@@ -136,8 +142,7 @@ static int recognise(const kb_index *index, const uint8_t *pixels, int32_t width
     size_t count, best = 0;
     KB_INIT(o);
     o.verify = 20;
-    o.threshold = 6; /* references were brought from 1000 to 500 px, and have their places in the 1000 */
-    describe_pixels(pixels, width, height, MAX_SIZE, &f);
+    describe_pixels(pixels, width, height, &f);
     kb_features view = features_view(&f);
     assert_int_equal(kb_index_query(index, &view, &o, NULL, results, 20, &count, NULL), KB_OK);
     features_free(&f);

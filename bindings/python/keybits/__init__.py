@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """keybits: learned binary local image descriptors.
 
     import keybits
@@ -18,7 +19,7 @@ from ._checked import KeybitsError, KeybitsFileError, KeybitsMemoryError, Keybit
 from ._library import cpu_features, set_threads, version
 from .collection import Collection, CollectionCounts
 from .draw import draw_keypoints, draw_matches, draw_outline
-from .features import (KP_BORDER, KP_INVALID, KP_OUTSIDE, KP_SMALL, Detector, Features, Pyramid, build_pyramid,
+from .features import (KP_BORDER, KP_INVALID, KP_OUTSIDE, KP_SMALL, Detector, Features, Origin, Pyramid, build_pyramid,
                        describe, describe_float, describe_patches, describe_patches_float, detect, detect_and_compute,
                        deviations, orient, sample_octaves, sample_patches, select)
 from .geometry import (Camera, Fit, find_essential, find_fundamental, find_homography, fit, fit_pose, match_points,
@@ -40,7 +41,7 @@ __version__ = version()
 __all__ = [
     "Camera", "Collection", "CollectionCounts", "Detector", "Features", "Fit", "Index", "IndexImage", "KP_BORDER",
     "KP_INVALID", "KP_OUTSIDE", "KP_SMALL", "KeybitsError", "KeybitsFileError", "KeybitsMemoryError",
-    "KeybitsValueError", "LearningStopped", "Localizer", "Location", "Loop", "LoopDetector", "Model", "Pair", "PatchSet",
+    "KeybitsValueError", "LearningStopped", "Localizer", "Location", "Loop", "LoopDetector", "Model", "Origin", "Pair", "PatchSet",
     "PointTracker", "Progress", "Pyramid", "Track", "Tracker", "Verification", "Vocabulary",
     "box_dtype", "build_map", "build_pyramid", "builtin_models", "builtin_vocabularies", "cpu_features", "describe",
     "describe_float", "describe_patches", "describe_patches_float", "detect", "detect_and_compute", "deviations",

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """In place of OpenCV's own features: objects that take and return what cv2 does.
 
     orb = cv2.ORB_create(1000)                  # before
@@ -172,8 +173,8 @@ class Features2D:
         """Keypoints (a tuple of cv2.KeyPoint) and their descriptors (n x bytes, or None without keypoints)."""
         if useProvidedKeypoints:
             raise KeybitsValueError("with keypoints of your own, call compute(image, keypoints)")
-        keypoints, rows = self._detector._detect_and_describe(_gray(image), self._model,
-                                                             cast(Optional[ImageLike], _array(mask)), self._scale)
+        keypoints, rows, _ = self._detector._detect_and_describe(_gray(image), self._model,
+                                                                cast(Optional[ImageLike], _array(mask)), self._scale)
         if len(rows) == 0:
             return (), None
         return tuple(to_keypoints(keypoints)), cv2.UMat(rows) if isinstance(image, cv2.UMat) else rows

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pictures of keypoints and matches as RGB arrays, with numpy alone."""
 from typing import Any, Optional, Tuple, Union
 
@@ -12,7 +13,7 @@ from .matching import match_array
 Canvas = npt.NDArray[np.uint8]
 Colour = Tuple[int, int, int]
 
-# The program's, cli/match_draw.c.
+# The program's, cli/images/match_draw.c.
 _OUTLIER = (170, 45, 40)
 _MARK = (60, 230, 90)
 _OUTLINE = (255, 210, 40)

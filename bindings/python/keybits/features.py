@@ -1,6 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """From an image to keypoints and descriptors."""
 import ctypes
+import json
 import warnings
+import zipfile
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
 
@@ -10,7 +13,8 @@ import numpy.typing as npt
 from . import _abi
 from ._arrays import (ImageLike, Keypoints, KeypointsLike, Rows, RowsLike, address, features_view, image_view,
                       keypoint_array, keypoint_dtype, output, to_gray)
-from ._checked import KeybitsValueError
+from ._checked import KeybitsFileError, KeybitsValueError
+from ._files import PathLike, write_file
 from ._library import call, check, lib, new, parallel, text, whole, workspace
 from .models import SAMPLERS, Model, model_of, presets, scale_of
 from .patches import OCTAVES, check_pixels
@@ -122,7 +126,7 @@ class Detector:
         return _first(keypoints, found.n)  # type: ignore[no-any-return]
 
     def _detect_and_describe(self, image: ImageLike, model: Model, mask: Optional[ImageLike], scale: float = 0,
-                             white: int = 0) -> Tuple[Keypoints, Rows]:
+                             white: int = 0) -> Tuple[Keypoints, Rows, "Origin"]:
         """scale 0: what the model has for this detector."""
         view, alive = image_view(image, white)
         options, mask_alive = self._call_options(mask, view)
@@ -133,12 +137,29 @@ class Detector:
         call("detect_and_compute", lib.kb_detect_and_describe, model._handle, ctypes.byref(view), ctypes.byref(options),
              ctypes.byref(describing), workspace(), ctypes.byref(found))
         del alive, mask_alive
-        return _first(keypoints, found.n), _first(rows, found.n)
+        return _first(keypoints, found.n), _first(rows, found.n), Origin(self.name, found.revision, bool(found.upright))
 
 
 def _first(array: Any, count: int) -> Any:
     """The first rows of an array; a copy when the rest would hold much memory."""
     return array[:count].copy() if count < len(array) // 2 else array[:count]
+
+
+class Origin(NamedTuple):
+    """How keypoints were found. Matching and an index refuse Features whose origins differ."""
+    detector: str
+    revision: int  # of the detector's arithmetic (Detector.revision)
+    upright: bool  # without angles
+    max_size: int = 0  # px: larger images were shrunk to this longer side first; 0: none, or not known
+
+    def differs(self, other: "Origin") -> bool:
+        """Whether keypoints of both must not be mixed."""
+        return self[:3] != other[:3] or 0 != self.max_size != other.max_size != 0
+
+    def as_fields(self) -> Dict[str, int]:
+        """As kb_features has them."""
+        return {"detector": _DETECTORS.get(self.detector, 0), "revision": self.revision, "upright": int(self.upright),
+                "max_size": self.max_size}
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,9 +169,50 @@ class Features:
     descriptors: Rows
     model: Model
     size: Tuple[int, int]  # width, height
+    origin: Optional[Origin] = None  # None: not known
+    deviations: Optional[npt.NDArray[np.float32]] = None  # px per keypoint, as deviations() gives them
 
     def __len__(self) -> int:
         return len(self.keypoints)
+
+    def save(self, path: PathLike) -> None:
+        """Writes an .npz (docs/formats.md), which Features.load reads."""
+        about = {"model": self.model.name, "model_id": f"{self.model.id:016x}", "width": self.size[0],
+                 "height": self.size[1]}
+        if self.origin:
+            about.update(detector=self.origin.detector, revision=self.origin.revision,
+                         rows="upright" if self.origin.upright else "oriented", max_size=self.origin.max_size)
+        arrays = {"keypoints": self.keypoints, "descriptors": self.descriptors,
+                  "about": np.frombuffer(json.dumps(about).encode(), np.uint8)}
+        if self.deviations is not None:
+            arrays["deviations"] = self.deviations
+        write_file(path, lambda file: np.savez(file, **arrays))
+
+    @classmethod
+    def load(cls, path: PathLike, model: Union[Model, str, None] = None) -> "Features":
+        """Reads what save wrote. model: of the rows, where it is not a built-in one."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            about = json.loads(arrays["about"].tobytes())
+            used = model_of(about["model"] if model is None else model)
+            keypoints, rows = arrays["keypoints"], arrays["descriptors"]
+            size, named = (int(about["width"]), int(about["height"])), about["model_id"]
+            origin = None
+            if "detector" in about:
+                origin = Origin(str(about["detector"]), int(about["revision"]),
+                                {"upright": True, "oriented": False}[about["rows"]], int(about["max_size"]))
+        except (KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
+            raise KeybitsFileError(f"{path}: not features that Features.save wrote: {error}") from None
+        if named != f"{used.id:016x}":
+            raise KeybitsFileError(f"{path}: rows of the model {about['model']} ({named}), "
+                                   f"but {used.name} is {used.id:016x} here")
+        sigma = arrays.get("deviations")
+        if keypoints.dtype != keypoint_dtype or keypoints.ndim != 1 or rows.dtype != np.uint8 \
+                or rows.shape != (len(keypoints), used.row_bytes) \
+                or sigma is not None and (sigma.dtype != np.float32 or sigma.shape != keypoints.shape):
+            raise KeybitsFileError(f"{path}: keypoints, descriptors and deviations do not belong together")
+        return cls(keypoints, rows, used, size, origin, sigma)
 
     def __repr__(self) -> str:
         return f"<keybits.Features: {len(self)} of {self.model.name}, image of {self.size[0]} x {self.size[1]}>"
@@ -341,16 +403,17 @@ def _sample(sampler: str, name: str, shape: Tuple[int, ...], image: Any, keypoin
 
 def detect_and_compute(image: ImageLike, detector: Union[str, Detector] = DEFAULT_DETECTOR,
                        model: Union[Model, str, None] = None, max_keypoints: Optional[int] = None,
-                       mask: Optional[ImageLike] = None, *, white: int = 0) -> Features:
-    """Keypoints and descriptors of an image in one call; 2000 unless told.
+                       mask: Optional[ImageLike] = None, *, white: int = 0, with_deviations: bool = False) -> Features:
+    """Keypoints and descriptors of an image in one call; 2000 unless told. with_deviations fills Features.deviations.
 
     >>> f = keybits.detect_and_compute(gray)
     >>> f.keypoints["x"], f.descriptors.shape
     """
     gray = to_gray(image)
     found, used = detector_of(detector, max_keypoints), model_of(model)
-    keypoints, rows = found._detect_and_describe(gray, used, mask, white=white)
-    return Features(keypoints, rows, used, (int(gray.shape[1]), int(gray.shape[0])))
+    keypoints, rows, origin = found._detect_and_describe(gray, used, mask, white=white)
+    sigma = deviations(gray, keypoints, found, white=white) if with_deviations else None
+    return Features(keypoints, rows, used, (int(gray.shape[1]), int(gray.shape[0])), origin, sigma)
 
 
 class Pyramid(NamedTuple):

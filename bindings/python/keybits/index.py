@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From descriptors to images: vocabularies, an index of images, and loop closing (docs/index.md)."""
 import ctypes
 import threading
@@ -35,15 +36,17 @@ Words = npt.NDArray[np.uint32]
 def _features(features: Any, keypoints: Any = None, size: Tuple[int, int] = (0, 0),
               model_id: int = 0) -> Tuple[Any, Any]:
     """A kb_features over Features or rows, and what must stay alive."""
+    found: Dict[str, int] = {}
     if isinstance(features, Features):
         size = features.size
+        found = features.origin.as_fields() if features.origin else {}
         features, keypoints, model_id = features.descriptors, features.keypoints, features.model.id
     rows = np.ascontiguousarray(row_array(features))
     places = None if keypoints is None else keypoint_array(keypoints)
     if places is not None and len(places) != len(rows):
         raise KeybitsValueError(f"{len(rows)} rows and {len(places)} keypoints")
     view = new(_abi.kb_features, rows=address(rows), n=len(rows), row_bytes=max(rows.shape[1], 1), model_id=model_id,
-               keypoints=address(places) if places is not None else None, width=size[0], height=size[1])
+               keypoints=address(places) if places is not None else None, width=size[0], height=size[1], **found)
     return view, (rows, places)
 
 

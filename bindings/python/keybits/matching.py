@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Putative matches between descriptors, and what filters them."""
 import ctypes
 from typing import Any, Optional, Tuple, Union
@@ -31,6 +32,9 @@ def _pair(a: FeaturesLike, b: FeaturesLike) -> Tuple[Any, Any]:
     """The rows of both, which must be of one model as far as that is known."""
     if isinstance(a, Features) and isinstance(b, Features) and a.model.id != b.model.id:
         raise KeybitsValueError(f"rows of {a.model.name} cannot be compared with rows of {b.model.name}")
+    if isinstance(a, Features) and isinstance(b, Features) and a.origin and b.origin \
+            and a.origin.differs(b.origin):
+        raise KeybitsValueError(f"keypoints of {a.origin} cannot be mixed with those of {b.origin}")
     first, second = (each.descriptors if isinstance(each, Features) else each for each in (a, b))
     return first, second
 

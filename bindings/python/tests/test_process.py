@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Threads, memory, Ctrl-C, and what the package says about itself."""
 import ast
 import inspect
@@ -100,7 +101,7 @@ def test_conversions_do_not_leak():
 
 
 @pytest.mark.parametrize("call", [
-    "keybits.Vocabulary.train(rows, branching=200, levels=2, iterations=1000)",
+    "keybits.Vocabulary.train(np.tile(rows, (20, 1)), branching=256, levels=2, iterations=1000)",
     "keybits.match(np.tile(rows, (5, 1)), np.tile(rows, (5, 1)), max_ratio=0.9)",
     "keybits.learn_bag(keybits.patch_set(patches.reshape(4000, 4, 16, 16), np.arange(4000) // 4), 1024, triplets=65536, candidates=100000)",
     "keybits.learn_hashsift(keybits.patch_set(patches, np.arange(4000) // 4), 256)"])
