@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the commands of the program share: how a command declares itself, its options, messages and exit codes.
  *
- * A command `x` is a file cli/cmd_x.c with one `const cli_command command_x`, and one row in CLI_COMMANDS. The command
+ * A command `x` is a file cli/GROUP/cmd_x.c with one `const cli_command command_x`, and one row in CLI_COMMANDS. The command
  * names its options in a table. Everything that is said about an option stands in one row: its name, letter, type,
  * range, target, default and help text. Parsing, range errors, --help, the man page, the bash completion and the check
  * that no output overwrites an input come from that row.
@@ -41,7 +42,7 @@ struct cli_paths;
 
 /* The options that every command has, and what follows from them. */
 typedef struct cli_common {
-    bool quiet, json, asked_for_help;
+    bool quiet, json, asked_for_help, asked_for_all;
     int32_t threads;             /* 0: one per processor */
     const kb_parallel *parallel; /* for the options of the library */
     kb_pool *pool;
@@ -95,13 +96,14 @@ void cli_paths_free(struct cli_paths *paths);
  *
  *     const cli_command command_grow = {
  *         .name = "grow", .summary = "make images larger", .usage = "IMAGE... [options]",
+ *         .examples = "photo.png -o large.png # twice the size",
  *         .about = "Makes images larger.", .options = grow_options,
  *         .least = 1, .most = CLI_ANY, .wants = "name at least one image", .reads_arguments = true,
  *         .job_size = sizeof(grow_job), .run = grow_run};
  *
  * The job is a zeroed struct of the command, filled by `begin` (if there is one), then by the defaults of the rows, then
  * by the command line. `run` gets it together with the arguments. The help of a row with a range begins with the range,
- * and a default is put behind: "1 to 16 levels of the pyramid (default 8)".
+ * and a default is put behind: "1 to 16 levels of the pyramid (default 8)". Nothing else states it.
  */
 typedef enum cli_type {
     CLI_TYPE_LAST, /* ends a table */
@@ -124,6 +126,9 @@ typedef enum cli_type {
     CLI_TYPE_CALL    /* whatever `take` does */
 } cli_type;
 
+/* What most people need stands first; what few need, such as thresholds of detectors, with --help-all. */
+typedef enum cli_rank { CLI_USUAL, CLI_FREQUENT, CLI_RARE } cli_rank;
+
 typedef struct cli_option cli_option;
 struct cli_option {
     const char *name; /* without --; of a section its title */
@@ -141,6 +146,7 @@ struct cli_option {
      * option and text; the target is the job of the table. */
     bool (*take)(cli_common *common, const char *option, const char *text, void *target);
     const cli_option *group;
+    cli_rank rank; /* where the help shows it */
 };
 
 #define CLI_NO_LIMIT 0x1p63 /* as `high`: no range in the help */
@@ -181,6 +187,7 @@ struct cli_command {
     const char *name;    /* "match"; of a subcommand the whole, "eval oxford" */
     const char *summary; /* for the list of commands */
     const char *usage;   /* what follows "keybits NAME", one way per line */
+    const char *examples; /* what follows "keybits NAME", one per line; behind " # " what it does */
     const char *about;   /* what it does: paragraphs that flow, parted by an empty line; a line that begins with a space
                             stays as it is */
     const char *notes;   /* the same, behind the options */
@@ -204,9 +211,10 @@ CLI_COMMANDS(CLI_DECLARE_COMMAND)
 int cli_run(const cli_command *command, int argc, char **argv);
 /* NULL when there is none of that name. */
 const cli_command *cli_find_subcommand(const cli_command *command, const char *name);
+int cli_subcommand_unknown(const cli_command *command, const char *name); /* says so, and what may be meant */
 const char *cli_short_name(const cli_command *command); /* "oxford" of "eval oxford" */
 
-/* Rows that every command has (--threads, --cpu, --quiet, --json, --help); the job is cli_common. */
+/* Rows that every command has (--threads, --json, --quiet, --help and others); the job is cli_common. */
 extern const cli_option cli_common_options[];
 
 /* ---- values, for `take` functions: a wrong one is reported with the range and gives false ---- */
@@ -225,8 +233,17 @@ void cli_join_words(char *text, size_t capacity, const char *const *words, const
 
 /* ---- what is written about the commands (help.c) ---- */
 extern const cli_command *const cli_commands[]; /* all, ends with NULL */
-void cli_print_help(FILE *out, const cli_command *command);
-void cli_print_man(FILE *out);
+void cli_print_help(FILE *out, const cli_command *command, bool all);
+/* keybits(1), of a command keybits-NAME(1). */
+void cli_print_man(FILE *out, const cli_command *command);
 void cli_print_completion(FILE *out);
+/* Of names the one that differs least from a mistyped one, or NULL; it may differ in a third of its letters. */
+typedef struct cli_nearest {
+    const char *wrong, *name, *dashes; /* dashes: before the name in messages; may be NULL */
+    size_t distance;
+} cli_nearest;
+void cli_nearest_try(cli_nearest *nearest, const char *name);
+/* "; did you mean NAME?", or nothing; for the main thread. */
+const char *cli_nearest_words(const cli_nearest *nearest);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of options that several commands include. */
 #include "groups.h"
 
@@ -14,36 +15,36 @@ const cli_option selection_options[] = {
              "and far from anything stronger, the most even; quadtree: the strongest of every leaf of a quad-tree, as "
              "ORB-SLAM"},
     CLI_SECTION("Thresholds of orb"),
-    {"fast-threshold", 0, CLI_NUMBER(kb_detect_options, fast_threshold, 1, 255), "N", .help = "gray levels (default 20)"},
-    {"fast-threshold-min", 0, CLI_NUMBER(kb_detect_options, fast_threshold_min, 1, 255), "N",
+    {"fast-threshold", 0, CLI_NUMBER(kb_detect_options, fast_threshold, 1, 255), "N", .rank = CLI_RARE, .help = "gray levels (default 20)"},
+    {"fast-threshold-min", 0, CLI_NUMBER(kb_detect_options, fast_threshold_min, 1, 255), "N", .rank = CLI_RARE,
      .help = "gray levels, up to --fast-threshold: cells without a corner are searched again with this one (default "
              "7; no second search where --fast-threshold is given)"},
-    {"cell-size", 0, CLI_NUMBER(kb_detect_options, cell_size, 8, 1024), "N",
+    {"cell-size", 0, CLI_NUMBER(kb_detect_options, cell_size, 8, 1024), "N", .rank = CLI_RARE,
      .help = "px of a level: the size of these cells (default 32)"},
     CLI_SECTION("Thresholds of hessian"),
-    {"hessian-threshold", 0, CLI_NUMBER(kb_detect_options, hessian_threshold, 0.0001, 0.5), "X",
+    {"hessian-threshold", 0, CLI_NUMBER(kb_detect_options, hessian_threshold, 0.0001, 0.5), "X", .rank = CLI_RARE,
      .help = ", the least response; lower finds more and weaker keypoints (default 0.001)"},
     CLI_SECTION("Pyramid of orb and hessian"),
-    {"whole-pixels", 0, CLI_FLAG(kb_detect_options, whole_pixels),
+    {"whole-pixels", 0, CLI_FLAG(kb_detect_options, whole_pixels), .rank = CLI_RARE,
      .help = "positions on whole pixels, as OpenCV's ORB (default: sub-pixel positions)"},
-    {"second-angle", 0, CLI_FLAG(kb_detect_options, second_angle),
+    {"second-angle", 0, CLI_FLAG(kb_detect_options, second_angle), .rank = CLI_RARE,
      .help = "keypoints with two nearly equal directions are returned twice, once per angle"},
-    {"levels", 0, CLI_NUMBER(kb_detect_options, levels, 1, KB_PYRAMID_MAX_LEVELS), "N",
+    {"levels", 0, CLI_NUMBER(kb_detect_options, levels, 1, KB_PYRAMID_MAX_LEVELS), "N", .rank = CLI_RARE,
      .help = "levels of the pyramid (default: down to the smallest that has room for a corner)"},
-    {"every-level", 0, CLI_FLAG(kb_detect_options, every_level),
+    {"every-level", 0, CLI_FLAG(kb_detect_options, every_level), .rank = CLI_RARE,
      .help = "corners on every level where they are found, as OpenCV's ORB (default: once, at the scale where they are "
              "strongest)"},
-    {"level-factor", 0, CLI_NUMBER(kb_detect_options, level_factor, 1.05, 2), "X",
+    {"level-factor", 0, CLI_NUMBER(kb_detect_options, level_factor, 1.05, 2), "X", .rank = CLI_RARE,
      .help = ", from one level to the next (default 1.2)"},
     CLI_SECTION("Thresholds of sift"),
-    {"contrast", 0, CLI_NUMBER(kb_detect_options, contrast_threshold, 1e-6, 1), "X",
+    {"contrast", 0, CLI_NUMBER(kb_detect_options, contrast_threshold, 1e-6, 1), "X", .rank = CLI_RARE,
      .help = "; lower finds more and weaker keypoints (default 0.04)"},
-    {"edge", 0, CLI_NUMBER(kb_detect_options, edge_threshold, 1, 1000), "X",
+    {"edge", 0, CLI_NUMBER(kb_detect_options, edge_threshold, 1, 1000), "X", .rank = CLI_RARE,
      .help = "; higher keeps more keypoints on edges (default 10)"},
-    {"layers", 0, CLI_NUMBER(kb_detect_options, layers, 1, 8), "N", .help = "layers per octave (default 3)"},
-    {"sigma", 0, CLI_NUMBER(kb_detect_options, sigma, 0.5, 4), "X",
+    {"layers", 0, CLI_NUMBER(kb_detect_options, layers, 1, 8), "N", .rank = CLI_RARE, .help = "layers per octave (default 3)"},
+    {"sigma", 0, CLI_NUMBER(kb_detect_options, sigma, 0.5, 4), "X", .rank = CLI_RARE,
      .help = "px, the blur of the first layer (default 1.6)"},
-    {"no-upsampling", 0, CLI_FLAG(kb_detect_options, no_upsampling),
+    {"no-upsampling", 0, CLI_FLAG(kb_detect_options, no_upsampling), .rank = CLI_RARE,
      .help = "do not double the image first: four times faster, loses the small keypoints"},
     {0}};
 
@@ -79,7 +80,7 @@ const cli_option detector_options[] = {
     {"detector", 0, CLI_CHOICE(kb_detect_options, detector, KB_DETECTOR_ORB), "NAME", .words = cli_detectors,
      .help = "hessian: peaks of the determinant of the Hessian on a pyramid (default); orb: FAST corners on the same "
              "pyramid, as OpenCV's ORB; sift: differences of Gaussians, for changes of scale, slower"},
-    {"max-keypoints", 'n', CLI_NUMBER(kb_detect_options, max_keypoints, 1, 1000000), "N", "2000",
+    {"max-keypoints", 'n', CLI_NUMBER(kb_detect_options, max_keypoints, 1, 1000000), "N", "2000", .rank = CLI_FREQUENT,
      .help = "keypoints per image"},
     CLI_GROUP(kb_detect_options, struct_size, selection_options),
     {0}};
@@ -88,7 +89,7 @@ const cli_option sfm_detector_options[] = {
     CLI_CHECK(check_detector_sift),
     {"detector", 0, CLI_CHOICE(kb_detect_options, detector, KB_DETECTOR_ORB), "NAME", .words = cli_detectors,
      .help = "orb, sift or hessian (default sift)"},
-    {"max-keypoints", 'n', CLI_NUMBER(kb_detect_options, max_keypoints, 1, 1000000), "N", "8192",
+    {"max-keypoints", 'n', CLI_NUMBER(kb_detect_options, max_keypoints, 1, 1000000), "N", "8192", .rank = CLI_FREQUENT,
      .help = "keypoints per image"},
     CLI_GROUP(kb_detect_options, struct_size, selection_options),
     {0}};
@@ -97,9 +98,9 @@ const cli_option reading_options[] = {
     {"exif", 0, CLI_FLAG(io_read_options, exif),
      .help = "rotate images as their EXIF orientation says (default: pixels as stored, as OpenCV's detectors with "
              "IMREAD_IGNORE_ORIENTATION see them)"},
-    {"white", 0, CLI_NUMBER(io_read_options, white, 1, 65535), "N",
+    {"white", 0, CLI_NUMBER(io_read_options, white, 1, 65535), "N", .rank = CLI_RARE,
      .help = ", the value that is white in 16-bit images (default: the file's, else 65535)"},
-    {"max-pixels", 0, CLI_NUMBER(io_read_options, max_pixels, 1, 4294836225), "N",
+    {"max-pixels", 0, CLI_NUMBER(io_read_options, max_pixels, 1, 4294836225), "N", .rank = CLI_RARE,
      .help = ": larger images are refused before memory is reserved for them (default 2^28)"},
     {0}};
 
@@ -110,6 +111,17 @@ const cli_option photo_options[] = {
 
 const cli_option exact_photo_options[] = {
     MAX_SIZE_OPTION(io_read_options, max_size, MAX_SIZE_EXACT),
+    CLI_GROUP(io_read_options, colour, reading_options),
+    {0}};
+
+const cli_option any_photo_options[] = {
+    MAX_SIZE_OPTION(io_read_options, max_size, "0"),
+    CLI_GROUP(io_read_options, colour, reading_options),
+    {0}};
+
+const cli_option index_photo_options[] = {
+    {"max-size", 0, CLI_NUMBER(io_read_options, max_size, 0, IO_MAX_SIDE), "PX",
+     .help = "px: larger images are shrunk to this longer side (default: the index's, and another one is refused)"},
     CLI_GROUP(io_read_options, colour, reading_options),
     {0}};
 
@@ -131,7 +143,7 @@ const cli_option patch_options[] = {
     {"preset", 0, CLI_CALL(pipeline_options, preset), "NAME", .take = cli_take_preset,
      .help = "patch width by detector: orb and hessian 1, fast agast brisk akaze 5, kaze surf 6.25, sift 6.75, gftt "
              "10, mser 3 times the size and the model's support (default: that of --detector; orb for keypoints from a file)"},
-    {"scale", 0, CLI_NUMBER(pipeline_options, scale, 0.01, 100), "X",
+    {"scale", 0, CLI_NUMBER(pipeline_options, scale, 0.01, 100), "X", .rank = CLI_RARE,
      .help = ": patch width / (keypoint size x the model's support), instead of a preset"},
     {"orientation", 0, CLI_CHOICE(pipeline_options, angles, 0), "WHICH", "given", .words = cli_orientations,
      .help = "given: the angles as detected or read, -1 is upright; gradient, centroid: computed again as the peak of "
@@ -139,10 +151,10 @@ const cli_option patch_options[] = {
     {0}};
 
 const cli_option matching_options[] = {
-    {"ratio", 0, CLI_NUMBER(pipeline_options, max_ratio, 0.1, 1), "R",
+    {"ratio", 0, CLI_NUMBER(pipeline_options, max_ratio, 0.1, 1), "R", .rank = CLI_FREQUENT,
      .help = ": keep a match only when its distance is less than R x that of the second nearest; 0.8 is usual (default: "
              "off; matches are always mutual)"},
-    {"max-distance", 0, CLI_NUMBER(pipeline_options, max_distance, 0.001, 1e9), "D",
+    {"max-distance", 0, CLI_NUMBER(pipeline_options, max_distance, 0.001, 1e9), "D", .rank = CLI_RARE,
      .help = ": keep a match only up to this distance, bits or L2 (default: off)"},
     {"no-filter", 0, CLI_FLAG(pipeline_options, no_filter),
      .help = "keep matches that are inconsistent with their neighbours in scale, angle and position, too"},
@@ -189,20 +201,20 @@ const cli_option looks_option[] = {
 const cli_option fit_options[] = {
     {"threshold", 0, CLI_NUMBER(pipeline_options, threshold, 0.01, 1000), "PX",
      .help = "px, the largest error of an inlier (default 3; fundamental, essential: 1)"},
-    {"seed", 0, CLI_NUMBER(pipeline_options, seed, 0, CLI_NO_LIMIT), "S", "0",
+    {"seed", 0, CLI_NUMBER(pipeline_options, seed, 0, CLI_NO_LIMIT), "S", "0", .rank = CLI_RARE,
      .help = "0 to 2^63 - 1; the same seed gives the same result"},
     {0}};
 
 /* ---------------------------------------------------------------------------------------------------- the pipeline */
 
 const cli_option model_option[] = {
-    {"model", 'm', CLI_INPUT(cli_pipeline, model_name), "NAME|FILE",
+    {"model", 'm', CLI_INPUT(cli_pipeline, model_name), "NAME|FILE", .rank = CLI_FREQUENT,
      .help = "a built-in model or a .kbm file (default: the first that this build holds of bag256, bad256, hashsift256, "
              "sift); keybits model list"},
     {0}};
 
 const cli_option index_model_option[] = {
-    {"model", 'm', CLI_INPUT(cli_pipeline, model_name), "NAME|FILE",
+    {"model", 'm', CLI_INPUT(cli_pipeline, model_name), "NAME|FILE", .rank = CLI_FREQUENT,
      .help = "the file of the index's model, where it is not a built-in one (default: the model whose name the index has)"},
     {0}};
 

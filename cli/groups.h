@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of options that several commands include (CLI_GROUP), and what they fill. */
 #ifndef CLI_GROUPS_H
 #define CLI_GROUPS_H
@@ -18,6 +19,11 @@ extern const cli_option reading_options[];
 #define MAX_SIZE_RECOGNISE "1000"
 #define MAX_SIZE_EXACT "3200"
 extern const cli_option photo_options[], exact_photo_options[];
+/* The same, without a limit unless one is given. */
+extern const cli_option any_photo_options[];
+/* The same where an index decides: max_size is CLI_UNSAID unless it is given. */
+#define CLI_UNSAID (-1)
+extern const cli_option index_photo_options[];
 #define MAX_SIZE_OPTION(job, member, standard)                                                                      \
     {"max-size", 0, CLI_NUMBER(job, member, 0, IO_MAX_SIDE), "PX", standard,                                        \
      .help = "px: larger images are shrunk until their longer side has so many, and their keypoints are found "     \

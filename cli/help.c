@@ -1,10 +1,50 @@
-/* What is written about the commands: --help, the man page and the bash completion, all from the same tables. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is written about the commands: --help, the man pages and the bash completion, all from the same tables. */
 #include <string.h>
 
 #include "cli.h"
 #include "io/number.h"
 
 #define WIDTH 100 /* columns of --help */
+
+/* ------------------------------------------------------------------------------------------------------ did you mean */
+
+#define LETTERS 31 /* that count */
+
+/* The number of letters to insert, delete or change to turn a into b (Levenshtein). */
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t row[LETTERS + 1], na = strnlen(a, LETTERS), nb = strnlen(b, LETTERS);
+    for (size_t j = 0; j <= nb; j++) row[j] = j;
+    for (size_t i = 1; i <= na; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            if (row[j] + 1 < best) best = row[j] + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            diagonal = row[j];
+            row[j] = best;
+        }
+    }
+    return row[nb];
+}
+
+void cli_nearest_try(cli_nearest *nearest, const char *name)
+{
+    size_t distance = edit_distance(nearest->wrong, name);
+    if (3 * distance > strlen(name) + 1 || (nearest->name && distance >= nearest->distance)) return;
+    nearest->name = name;
+    nearest->distance = distance;
+}
+
+const char *cli_nearest_words(const cli_nearest *nearest)
+{
+    static char words[96];
+    if (!nearest->name) return "";
+    snprintf(words, sizeof words, "; did you mean %s%s?", nearest->dashes ? nearest->dashes : "", nearest->name);
+    return words;
+}
 
 /* -------------------------------------------------------------------------------------------------- text of one row */
 
@@ -45,16 +85,19 @@ static void append_other_words(char *text, size_t capacity, const cli_option *ro
     }
 }
 
-/* "1 to 16 levels of the pyramid (default 8)" */
-static void row_text(char *text, size_t capacity, const cli_option *row)
+/* "1 to 16 levels of the pyramid (default 8)". The default of --threads is the command's. */
+static void row_text(char *text, size_t capacity, const cli_option *row, const cli_command *command)
 {
+    char initial[32];
     text[0] = 0;
     append_range(text, capacity, row);
     append(text, capacity, row->help);
     append_other_words(text, capacity, row);
-    if (!row->initial) return;
+    snprintf(initial, sizeof initial, "%d", command ? (int)command->threads : 0);
+    bool threads = row->member && strcmp(row->member, "threads") == 0;
+    if (!row->initial && !threads) return;
     append(text, capacity, " (default ");
-    append(text, capacity, row->initial);
+    append(text, capacity, threads ? initial : row->initial);
     append(text, capacity, ")");
 }
 
@@ -109,22 +152,70 @@ static int name_column(const cli_option *rows, int column)
     return column;
 }
 
-static void print_rows(FILE *out, const cli_option *rows, int column)
+static void print_row(FILE *out, const cli_option *row, int column, const cli_command *command)
 {
+    char name[96], text[1024];
+    row_name(name, sizeof name, row);
+    row_text(text, sizeof text, row, command);
+    if ((int)strlen(name) + 4 > column) fprintf(out, "  %s\n%*s", name, column, "");
+    else fprintf(out, "  %-*s", column - 2, name);
+    print_flowing(out, text, column);
+}
+
+/* Rows of a rank; a section's title is printed before the first of its rows. Returns their number. */
+static int print_rows(FILE *out, const cli_option *rows, cli_rank rank, int column, const cli_command *command,
+                      const char **title)
+{
+    int count = 0;
     for (const cli_option *row = rows; row && row->type != CLI_TYPE_LAST; row++) {
-        char name[96], text[1024];
-        if (row->type == CLI_TYPE_GROUP) {
-            print_rows(out, row->group, column);
-            continue;
-        }
-        if (row->type == CLI_TYPE_SECTION) fprintf(out, "\n%s\n", row->name);
-        if (!is_option(row)) continue;
-        row_name(name, sizeof name, row);
-        row_text(text, sizeof text, row);
-        if ((int)strlen(name) + 4 > column) fprintf(out, "  %s\n%*s", name, column, "");
-        else fprintf(out, "  %-*s", column - 2, name);
-        print_flowing(out, text, column);
+        if (row->type == CLI_TYPE_GROUP) count += print_rows(out, row->group, rank, column, command, title);
+        if (row->type == CLI_TYPE_SECTION) *title = row->name;
+        if (!is_option(row) || row->rank != rank) continue;
+        count++;
+        if (!out) continue;
+        if (*title && rank != CLI_FREQUENT) fprintf(out, "\n%s\n", *title);
+        *title = NULL;
+        print_row(out, row, column, command);
     }
+    return count;
+}
+
+/* The frequent options, the usual ones by section, and, with `all`, the others. */
+static void print_options(FILE *out, const cli_command *command, bool all)
+{
+    int column = name_column(cli_common_options, name_column(command->options, 0));
+    const char *title = NULL;
+    fputc('\n', out);
+    int frequent = print_rows(out, command->options, CLI_FREQUENT, column, command, &title);
+    title = frequent ? "More" : NULL;
+    print_rows(out, command->options, CLI_USUAL, column, command, &title);
+    print_rows(out, cli_common_options, CLI_USUAL, column, command, &title);
+    title = "Rarely needed";
+    int rare = print_rows(all ? out : NULL, command->options, CLI_RARE, column, command, &title) +
+               print_rows(all ? out : NULL, cli_common_options, CLI_RARE, column, command, &title);
+    if (!all) fprintf(out, "\n--help-all shows %d more option%s.\n", rare, rare == 1 ? "" : "s");
+}
+
+/* The examples of a command; of a group one per subcommand, three at most. */
+static void print_examples(FILE *out, const cli_command *command)
+{
+    const char *line = command->examples;
+    int widest = 0, count = 0;
+    for (const char *at = line; at && *at; at += strcspn(at, "\n"), at += *at == '\n') {
+        int length = (int)(strstr(at, " # ") - at);
+        if (length > widest) widest = length;
+    }
+    while (line && *line) {
+        const char *mark = strstr(line, " # ");
+        int length = (int)strcspn(mark, "\n");
+        fprintf(out, "  keybits %s %-*.*s %.*s\n", command->name, widest, (int)(mark - line), line, length, mark);
+        line = mark + length + (mark[length] == '\n');
+    }
+    for (const cli_command *const *sub = command->subcommands; sub && *sub && count < 3; sub++, count++) {
+        const char *first = (*sub)->examples;
+        fprintf(out, "  keybits %s %.*s\n", (*sub)->name, (int)strcspn(first, "\n"), first);
+    }
+    fputc('\n', out);
 }
 
 static void print_usage_lines(FILE *out, const cli_command *command)
@@ -137,8 +228,9 @@ static void print_usage_lines(FILE *out, const cli_command *command)
     }
 }
 
-void cli_print_help(FILE *out, const cli_command *command)
+void cli_print_help(FILE *out, const cli_command *command, bool all)
 {
+    print_examples(out, command);
     print_usage_lines(out, command);
     if (command->about) {
         fputc('\n', out);
@@ -150,10 +242,7 @@ void cli_print_help(FILE *out, const cli_command *command)
             fprintf(out, "  %-10s %s\n", cli_short_name(*sub), (*sub)->summary);
         return;
     }
-    int column = name_column(cli_common_options, name_column(command->options, 0));
-    if (command->options && command->options->type != CLI_TYPE_SECTION) fputc('\n', out);
-    print_rows(out, command->options, column);
-    print_rows(out, cli_common_options, column);
+    print_options(out, command, all);
     if (command->notes) {
         fputc('\n', out);
         print_flowing(out, command->notes, 0);
@@ -195,19 +284,19 @@ static void roff_flowing(FILE *out, const char *text)
     if (verbatim) fputs(".fi\n", out);
 }
 
-static void roff_rows(FILE *out, const cli_option *rows)
+static void roff_rows(FILE *out, const cli_option *rows, const cli_command *command)
 {
     for (const cli_option *row = rows; row && row->type != CLI_TYPE_LAST; row++) {
         char name[96], text[1024];
         if (row->type == CLI_TYPE_GROUP) {
-            roff_rows(out, row->group);
+            roff_rows(out, row->group, command);
         } else if (row->type == CLI_TYPE_SECTION) {
             fputs(".PP\n", out);
             roff_text(out, row->name);
             fputc('\n', out);
         } else if (is_option(row)) {
             row_name(name, sizeof name, row);
-            row_text(text, sizeof text, row);
+            row_text(text, sizeof text, row, command);
             fputs(".TP\n.B ", out);
             roff_text(out, name);
             fputc('\n', out);
@@ -216,30 +305,61 @@ static void roff_rows(FILE *out, const cli_option *rows)
     }
 }
 
-static void roff_command(FILE *out, const cli_command *command)
+/* "keybits NAME line", one per line, as they are. */
+static void roff_lines(FILE *out, const cli_command *command, const char *lines)
 {
-    const char *line = command->usage ? command->usage : "[options]";
-    fputs(".SS keybits ", out);
-    roff_text(out, command->name);
-    fputs("\n.nf\n", out);
-    while (line) {
+    fputs(".nf\n", out);
+    for (const char *line = lines; line; line = *line ? line + 1 : NULL) {
         char text[256];
         size_t length = strcspn(line, "\n");
         snprintf(text, sizeof text, "keybits %s %.*s\n", command->name, (int)length, line);
         roff_text(out, text);
-        line = line[length] ? line + length + 1 : NULL;
+        line += length;
     }
-    fputs(".fi\n.PP\n", out);
+    fputs(".fi\n", out);
+}
+
+static void roff_examples(FILE *out, const cli_command *command)
+{
+    if (command->examples) roff_lines(out, command, command->examples);
+    for (const cli_command *const *sub = command->subcommands; sub && *sub; sub++) roff_examples(out, *sub);
+}
+
+static void roff_usage(FILE *out, const cli_command *command)
+{
+    if (!command->subcommands) roff_lines(out, command, command->usage ? command->usage : "[options]");
+    for (const cli_command *const *sub = command->subcommands; sub && *sub; sub++) roff_usage(out, *sub);
+}
+
+static void roff_command(FILE *out, const cli_command *command)
+{
     if (command->about) roff_flowing(out, command->about);
-    roff_rows(out, command->options);
+    roff_rows(out, command->options, command);
     if (command->notes) {
         fputs(".PP\n", out);
         roff_flowing(out, command->notes);
     }
-    for (const cli_command *const *sub = command->subcommands; sub && *sub; sub++) roff_command(out, *sub);
+    for (const cli_command *const *sub = command->subcommands; sub && *sub; sub++) {
+        fprintf(out, ".SS keybits %s\n", (*sub)->name);
+        roff_command(out, *sub);
+    }
 }
 
-void cli_print_man(FILE *out)
+static void roff_end(FILE *out, const cli_command *command)
+{
+    fputs(".SH COMMON OPTIONS\n", out);
+    roff_rows(out, cli_common_options + 1, command); /* its first row is the section's title */
+    fputs(".SH EXIT STATUS\n0 done, 1 failed, 2 wrong usage.\n"
+          ".SH ENVIRONMENT\n.TP\n.B KEYBITS_CPU\nthe instruction sets to use, as \\-\\-cpu says them\n"
+          ".SH SEE ALSO\n", out);
+    if (command) fputs(".BR keybits (1)", out);
+    for (const cli_command *const *other = cli_commands; *other; other++)
+        if (*other != command)
+            fprintf(out, "%s.BR keybits\\-%s (1)", !command && other == cli_commands ? "" : ",\n", (*other)->name);
+    fputc('\n', out);
+}
+
+static void roff_overview(FILE *out)
 {
     fprintf(out, ".TH KEYBITS 1 \"\" \"keybits %s\" \"User Commands\"\n", kb_version());
     fputs(".SH NAME\nkeybits \\- learned binary local image descriptors: keypoints in, bits out\n"
@@ -249,12 +369,29 @@ void cli_print_man(FILE *out)
           "Data goes to standard output, messages to standard error.\n"
           "A file named \\- is standard input or output.\n.SH COMMANDS\n",
           out);
-    for (const cli_command *const *command = cli_commands; *command; command++) roff_command(out, *command);
-    fputs(".SH COMMON OPTIONS\n", out);
-    roff_rows(out, cli_common_options + 1); /* its first row is the section's title */
-    fputs(".SH EXIT STATUS\n0 done, 1 failed, 2 wrong usage.\n"
-          ".SH ENVIRONMENT\n.TP\n.B KEYBITS_CPU\nthe instruction sets to use, as \\-\\-cpu says them\n",
-          out);
+    for (const cli_command *const *command = cli_commands; *command; command++) {
+        fprintf(out, ".TP\n.BR keybits\\-%s (1)\n", (*command)->name);
+        roff_text(out, (*command)->summary);
+        fputc('\n', out);
+    }
+}
+
+void cli_print_man(FILE *out, const cli_command *command)
+{
+    if (!command) {
+        roff_overview(out);
+    } else {
+        fprintf(out, ".TH KEYBITS\\-%s 1 \"\" \"keybits %s\" \"User Commands\"\n.SH NAME\nkeybits\\-%s \\- ",
+                command->name, kb_version(), command->name);
+        roff_text(out, command->summary);
+        fputs("\n.SH SYNOPSIS\n", out);
+        roff_usage(out, command);
+        fputs(".SH EXAMPLES\n", out);
+        roff_examples(out, command);
+        fputs(".SH DESCRIPTION\n", out);
+        roff_command(out, command);
+    }
+    roff_end(out, command);
 }
 
 /* -------------------------------------------------------------------------------------------------- bash completion */
@@ -267,14 +404,30 @@ static void completion_names(FILE *out, const cli_option *rows)
     }
 }
 
+static void completion_models(char *words, size_t capacity)
+{
+    int32_t available;
+    const char *name;
+    words[0] = 0;
+    for (int32_t i = 0; (name = kb_model_builtin_name(i, &available)); i++) {
+        if (!available) continue;
+        append(words, capacity, words[0] ? " " : "");
+        append(words, capacity, name);
+    }
+}
+
 static void completion_words(FILE *out, const char *command, const cli_option *rows)
 {
     for (const cli_option *row = rows; row && row->type != CLI_TYPE_LAST; row++) {
         char words[256];
         if (row->type == CLI_TYPE_GROUP) completion_words(out, command, row->group);
-        if (!row->words) continue;
-        cli_join_words(words, sizeof words, row->words, " ");
-        fprintf(out, "    '%s --%s') words='%s' ;;\n", command, row->name, words);
+        bool model = row->name && is_option(row) && strcmp(row->name, "model") == 0;
+        if (!row->words && !model) continue;
+        if (model) completion_models(words, sizeof words);
+        else cli_join_words(words, sizeof words, row->words, " ");
+        fprintf(out, "    '%s --%s'", command, row->name);
+        if (row->letter) fprintf(out, "|'%s -%c'", command, row->letter);
+        fprintf(out, ") words='%s' ;;\n", words);
     }
 }
 

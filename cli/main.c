@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The program: finds the command and lets it work. */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -14,12 +15,14 @@ const cli_command *const cli_commands[] = {CLI_COMMANDS(COMMAND_ADDRESS) NULL};
 
 static void print_usage(FILE *out)
 {
-    fprintf(out, "keybits %s: keypoints in, bits out\n\nusage: keybits COMMAND [OPTION]... [ARGUMENT]...\n\n",
-            kb_version());
+    fprintf(out, "keybits %s: keypoints in, bits out\n\n"
+            "  keybits match poster.jpg photo.jpg --draw match.png    find a poster in a photograph, look at it\n"
+            "  keybits collection photos -o photos.db                 match a folder, for COLMAP\n"
+            "  keybits index build photos -o photos.kbi               then: keybits search photos.kbi new.jpg\n\n"
+            "usage: keybits COMMAND [OPTION]... [ARGUMENT]...\n\n", kb_version());
     for (size_t i = 0; i < COMMANDS; i++) fprintf(out, "  %-10s %s\n", cli_commands[i]->name, cli_commands[i]->summary);
     fprintf(out,
-            "\n  keybits help COMMAND or keybits COMMAND --help shows the options with their defaults and ranges;\n"
-            "  keybits --version prints the version.\n\n"
+            "\n  keybits COMMAND --help shows examples and options, --help-all all of them; keybits --version the version.\n\n"
             "Data goes to standard output, messages to standard error. Exit code 0: done, 1: failed, 2: wrong usage.\n");
 }
 
@@ -31,36 +34,11 @@ static const cli_command *command_find(const char *name)
     return NULL;
 }
 
-/* The number of letters to insert, delete or change to turn a into b (Levenshtein); words beyond 15 letters are cut. */
-static size_t edit_distance(const char *a, const char *b)
-{
-    size_t row[17], na = strlen(a) < 16 ? strlen(a) : 16, nb = strlen(b) < 16 ? strlen(b) : 16;
-    for (size_t j = 0; j <= nb; j++) row[j] = j;
-    for (size_t i = 1; i <= na; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= nb; j++) {
-            size_t best = diagonal + (a[i - 1] != b[j - 1]);
-            if (row[j] + 1 < best) best = row[j] + 1;
-            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-            diagonal = row[j];
-            row[j] = best;
-        }
-    }
-    return row[nb];
-}
-
 static int command_unknown(const char *name)
 {
-    const cli_command *nearest = cli_commands[0];
-    for (size_t i = 1; i < COMMANDS; i++) {
-        if (edit_distance(name, cli_commands[i]->name) < edit_distance(name, nearest->name)) nearest = cli_commands[i];
-    }
-    if (edit_distance(name, nearest->name) <= 3) {
-        cli_error("no command \"%s\"; did you mean %s? keybits --help lists them", name, nearest->name);
-    } else {
-        cli_error("no command \"%s\"; keybits --help lists them", name);
-    }
+    cli_nearest nearest = {.wrong = name};
+    for (size_t i = 0; i < COMMANDS; i++) cli_nearest_try(&nearest, cli_commands[i]->name);
+    cli_error("no command \"%s\"%s; keybits --help lists them", name, cli_nearest_words(&nearest));
     return CLI_USAGE;
 }
 
@@ -77,23 +55,28 @@ const cli_command *cli_find_subcommand(const cli_command *command, const char *n
     return NULL;
 }
 
-/* keybits help [COMMAND [SUBCOMMAND]]; --man and --completion are for the build and the packages. */
+/* keybits help [COMMAND [SUBCOMMAND]] */
 static int print_topic(int count, char **topics)
 {
     if (count == 0) {
         print_usage(stdout);
         return CLI_DONE;
     }
-    if (strcmp(topics[0], "--man") == 0 || strcmp(topics[0], "--completion") == 0) {
-        if (topics[0][2] == 'm') cli_print_man(stdout);
-        else cli_print_completion(stdout);
-        return CLI_DONE;
-    }
     const cli_command *found = command_find(topics[0]);
     if (!found) return command_unknown(topics[0]);
     const cli_command *sub = count > 1 ? cli_find_subcommand(found, topics[1]) : found;
-    if (!sub) return cli_error("%s has no subcommand \"%s\"", topics[0], topics[1]), CLI_USAGE;
-    cli_print_help(stdout, sub);
+    if (!sub) return cli_subcommand_unknown(found, topics[1]);
+    cli_print_help(stdout, sub, false);
+    return CLI_DONE;
+}
+
+/* keybits help --man [COMMAND], --completion: for the build and the packages. */
+static int print_for_packages(const char *what, const char *name)
+{
+    const cli_command *command = name ? command_find(name) : NULL;
+    if (name && !command) return command_unknown(name);
+    if (strcmp(what, "--man") == 0) cli_print_man(stdout, command);
+    else cli_print_completion(stdout);
     return CLI_DONE;
 }
 
@@ -125,6 +108,8 @@ static int run(int argc, char **argv)
     }
     const char *first = argv[1];
     if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0) return print_topic(0, NULL);
+    if (strcmp(first, "help") == 0 && argc > 2 && (strcmp(argv[2], "--man") == 0 || strcmp(argv[2], "--completion") == 0))
+        return print_for_packages(argv[2], argc > 3 ? argv[3] : NULL);
     if (strcmp(first, "help") == 0) return print_topic(argc - 2, argv + 2);
     if (strcmp(first, "--version") == 0 || strcmp(first, "version") == 0) {
         printf("keybits %s\n", kb_version());

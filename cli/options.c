@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the command line by the tables of a command. */
 #include <getopt.h>
 #include <stdlib.h>
@@ -8,14 +9,15 @@
 
 const cli_option cli_common_options[] = {
     CLI_SECTION("Common options"),
+    {"json", 0, CLI_FLAG(cli_common, json), .help = "print the summary as JSON on standard output"},
+    {"quiet", 0, CLI_FLAG(cli_common, quiet), .help = "no progress and no messages but errors"},
     {"threads", 0, CLI_NUMBER(cli_common, threads, 0, 256), "N",
-     .help = "threads; 0 is one per processor. The default is 0, of bench 1. Results do not depend on it."},
-    {"cpu", 0, CLI_TEXT(cli_common, cpu), "FEATURES",
+     .help = "threads; 0 is one per processor. Results do not depend on it"},
+    {"cpu", 0, CLI_TEXT(cli_common, cpu), "FEATURES", .rank = CLI_RARE,
      .help = "use only these instruction sets, such as avx2; c for none (default: all that are found; the "
              "environment variable KEYBITS_CPU says the same)"},
-    {"quiet", 0, CLI_FLAG(cli_common, quiet), .help = "no progress and no messages but errors"},
-    {"json", 0, CLI_FLAG(cli_common, json), .help = "print the summary as JSON on standard output"},
-    {"help", 0, CLI_FLAG(cli_common, asked_for_help), .help = "this text"},
+    {"help", 0, CLI_FLAG(cli_common, asked_for_help), .help = "examples and the options that are used most"},
+    {"help-all", 0, CLI_FLAG(cli_common, asked_for_all), .help = "all options"},
     {0}};
 
 /* ------------------------------------------------------------------------------------------------ values of options */
@@ -218,11 +220,32 @@ static bool set_defaults(cli_common *common, const flat_table *flat)
 
 /* ------------------------------------------------------------------------------------------------ the command line */
 
+/* A long option that no row has, or that several begin with. */
+static bool report_unknown_option(cli_common *common, const flat_table *flat, const char *given)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(given, "="), given);
+    cli_nearest nearest = {.wrong = name + 2, .dashes = "--"};
+    const char *prefixed[2] = {NULL, NULL};
+    for (int i = 0; i < flat->count; i++) {
+        const char *option = flat->rows[i].row->name;
+        cli_nearest_try(&nearest, option);
+        if (strncmp(option, name + 2, strlen(name + 2)) == 0) prefixed[prefixed[0] != NULL] = option;
+    }
+    if (prefixed[1])
+        common->exit_code = cli_usage_error(common, "option %s may be --%s or --%s", name, prefixed[0], prefixed[1]);
+    else
+        common->exit_code = cli_usage_error(common, "unknown option %s%s", name, cli_nearest_words(&nearest));
+    return false;
+}
+
 /* getopt_long gave up on an option: says why. */
-static bool report_wrong_option(cli_common *common, int problem, char **argv)
+static bool report_wrong_option(cli_common *common, const flat_table *flat, int problem, char **argv)
 {
     const char *given = argv[optind - 1];
-    const char *what = problem == ':' ? "no value for" : "unknown or unclear option";
+    const char *what = problem == ':' ? "no value for" : "unknown option";
+    if (problem == '?' && optopt < FIRST_VALUE && strncmp(given, "--", 2) == 0)
+        return report_unknown_option(common, flat, given);
     if (problem == '?' && optopt >= FIRST_VALUE) /* a long option that is known */
         common->exit_code = cli_usage_error(common, "%.*s takes no value", (int)strcspn(given, "="), given);
     else if (strncmp(given, "--", 2) == 0)
@@ -252,9 +275,9 @@ static bool read_command_line(cli_common *common, const flat_table *flat, int ar
     for (;;) {
         int value = getopt_long(argc, argv, flat->letters, flat->longs, NULL);
         if (value == -1) return true;
-        if (value == '?' || value == ':') return report_wrong_option(common, value, argv);
+        if (value == '?' || value == ':') return report_wrong_option(common, flat, value, argv);
         if (!take_option(common, flat, value)) return false;
-        if (common->asked_for_help) return true;
+        if (common->asked_for_help || common->asked_for_all) return true;
     }
 }
 
@@ -351,8 +374,8 @@ static bool start_threads(cli_common *common)
 static int run_with_options(cli_common *common, const flat_table *flat, void *job, int argc, char **argv)
 {
     if (!set_defaults(common, flat) || !read_command_line(common, flat, argc, argv)) return common->exit_code;
-    if (common->asked_for_help) {
-        cli_print_help(stdout, common->command);
+    if (common->asked_for_help || common->asked_for_all) {
+        cli_print_help(stdout, common->command, common->asked_for_all);
         return CLI_DONE;
     }
     int count = argc - optind;
@@ -363,18 +386,27 @@ static int run_with_options(cli_common *common, const flat_table *flat, void *jo
     return common->command->run(common, job, count, arguments);
 }
 
+int cli_subcommand_unknown(const cli_command *command, const char *name)
+{
+    cli_nearest nearest = {.wrong = name};
+    for (const cli_command *const *sub = command->subcommands; sub && *sub; sub++)
+        cli_nearest_try(&nearest, cli_short_name(*sub));
+    cli_error("%s has no subcommand \"%s\"%s; keybits %s --help lists them", command->name, name,
+              cli_nearest_words(&nearest), command->name);
+    return CLI_USAGE;
+}
+
 static int run_subcommand(const cli_command *command, int argc, char **argv)
 {
-    bool asked = argc > 1 && strcmp(argv[1], "--help") == 0;
+    bool asked = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "--help-all") == 0);
     if (argc < 2 || asked) {
-        cli_print_help(asked ? stdout : stderr, command);
+        cli_print_help(asked ? stdout : stderr, command, false);
         return asked ? CLI_DONE : CLI_USAGE;
     }
     const cli_command *found = cli_find_subcommand(command, argv[1]);
     if (found) return cli_run(found, argc - 1, argv + 1);
     if (command->otherwise) return cli_run(command->otherwise, argc, argv);
-    cli_error("%s has no subcommand \"%s\"; keybits %s --help lists them", command->name, argv[1], command->name);
-    return CLI_USAGE;
+    return cli_subcommand_unknown(command, argv[1]);
 }
 
 int cli_run(const cli_command *command, int argc, char **argv)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # keybits info, help, usage and version.
 source "$(dirname "$0")/common.inc"
 version=$(sed -n 's/^#define KB_VERSION_STRING "\(.*\)"/\1/p' "${KEYBITS_SOURCE:-$(dirname "$0")/../..}/include/keybits/keybits.h")
@@ -26,14 +27,14 @@ same help.txt err.txt
 [ "$("$KEYBITS" --version)" = "keybits $version" ] || fail "--version"
 
 # every command has a help of its own, by both ways, with the common options
-for command in $(sed -n 's/^  \([a-z]*\)  .*/\1/p' help.txt); do
+for command in $(sed -n '/^usage/,$ s/^  \([a-z]*\)  .*/\1/p' help.txt); do
     run "$KEYBITS" help "$command" >a.txt
     run "$KEYBITS" "$command" --help >b.txt
     same a.txt b.txt
     holds a.txt "usage: keybits $command"
 done
 # the help of subcommands, too; no line of any help is longer than 100 columns, and every default is a value of its option
-for command in $(sed -n 's/^  \([a-z]*\)  .*/\1/p' help.txt); do
+for command in $(sed -n '/^usage/,$ s/^  \([a-z]*\)  .*/\1/p' help.txt); do
     "$KEYBITS" help "$command" >a.txt
     for sub in $(sed -n '/^Subcommands/,$ s/^  \([a-z]*\)  .*/\1/p' a.txt); do
         run "$KEYBITS" help "$command" "$sub" >b.txt
@@ -45,8 +46,36 @@ for command in $(sed -n 's/^  \([a-z]*\)  .*/\1/p' help.txt); do
     awk -v name="$command" 'length($0) > 100 {print name ": " $0; bad = 1} END {exit bad}' a.txt || fail "a long line"
 done
 run "$KEYBITS" help --man >man.txt
-holds man.txt ".SS keybits match"
+holds man.txt "keybits\-match"
+run "$KEYBITS" help --man match >man.txt
+holds man.txt ".SH EXAMPLES"
 holds man.txt "max\-keypoints"
+
+# help begins with examples, whose options exist; every option states its default once
+check_help() {
+    run "$KEYBITS" "$@" --help >a.txt
+    head -1 a.txt | grep -q "^  keybits $1 .* # " || fail "keybits $* --help does not begin with an example"
+    run "$KEYBITS" "$@" --help-all >b.txt
+    for option in $(sed '/^usage/,$d; s/ # .*//' a.txt | grep -o -- ' --[a-z-]*'); do
+        grep -qe "^  .*$option" b.txt || fail "an example of keybits $* has $option, which does not exist"
+    done
+    awk '/^  -/ {n = 0} {n += gsub(/default/, "&")} n > 1 {print; bad = 1} END {exit bad}' b.txt ||
+        fail "keybits $* --help-all states two defaults"
+}
+for command in $(sed -n '/^usage/,$ s/^  \([a-z]*\)  .*/\1/p' help.txt); do
+    "$KEYBITS" help "$command" >subs.txt
+    subs=$(sed -n '/^Subcommands/,$ s/^  \([a-z]*\)  .*/\1/p' subs.txt)
+    [ -n "$subs" ] || check_help "$command"
+    for sub in $subs; do check_help "$command" "$sub"; done
+done
+"$KEYBITS" match --help >a.txt
+"$KEYBITS" match --help-all >b.txt
+! grep -q -- --fast-threshold a.txt || fail "match --help shows thresholds of detectors"
+holds b.txt "--fast-threshold"
+run "$KEYBITS" help --completion >completion.txt
+grep -q "'match --model'|'match -m') words='.*bag256" completion.txt || fail "model names are not completed"
+refuse 2 "unknown option --raito; did you mean --ratio?" "$KEYBITS" match a.png b.png --raito 0.8
+refuse 2 "did you mean oxford?" "$KEYBITS" eval oxfrod
 refuse 2 "did you mean describe?" "$KEYBITS" descirbe
 refuse 2 'no command "photosynthesis"' "$KEYBITS" photosynthesis
 refuse 2 'no command "nothing"' "$KEYBITS" help nothing

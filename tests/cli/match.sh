@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # keybits match: two pictures of one plane, what is printed, written and drawn, and pictures that hold nothing to match.
 source "$(dirname "$0")/scene.inc"
 source "$(dirname "$0")/common.inc"
@@ -103,7 +104,7 @@ refuse 2 "nothing to do" "$KEYBITS" match a.pgm b.pgm --second-angle
 run "$KEYBITS" detect a.pgm -o ka.csv
 run "$KEYBITS" detect b.pgm -o kb.csv
 run "$KEYBITS" match a.pgm b.pgm -m m.kbm --looks oriented -o oriented.csv --quiet
-run "$KEYBITS" match a.pgm b.pgm -m m.kbm --keypoints-a ka.csv --keypoints-b kb.csv --orientation gradient -o given.csv --quiet
+run "$KEYBITS" match a.pgm b.pgm -m m.kbm --keypoints-a ka.csv --keypoints-b kb.csv -o given.csv --quiet
 same oriented.csv given.csv
 refuse 2 "--looks needs two images" "$KEYBITS" match a.pgm b.pgm --keypoints-a ka.csv --looks upright
 

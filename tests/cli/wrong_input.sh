@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Wrong input: one clear line, the right exit code, and nothing half-written.
 source "$(dirname "$0")/common.inc"
 render a.pgm 80 60
@@ -136,8 +137,8 @@ refuse 2 "--whole-pixels belongs to detector hessian or orb, but the detector is
 refuse 2 "--preset and --scale exclude each other" describe a.pgm $good --preset sift --scale 2
 refuse 2 "--reach takes a number of 0 or more" "$KEYBITS" collection a.pgm -o c.db --reach -1
 refuse 2 "--camera: " "$KEYBITS" collection a.pgm -o c.db --camera PINHOLE,1
-refuse 2 "unknown or unclear option --colour" describe a.pgm --colour
-refuse 2 "unknown or unclear option -z" describe a.pgm -z
+refuse 2 "unknown option --colour" describe a.pgm --colour
+refuse 2 "unknown option -z" describe a.pgm -z
 refuse 2 "no value for -o" describe a.pgm -o
 refuse 2 "--quiet takes no value" describe a.pgm --quiet=1
 refuse 2 "no value for --model" describe a.pgm --model

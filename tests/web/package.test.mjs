@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The installed package in node, beside the program: run by package.sh in a folder with node_modules/keybits.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -254,6 +255,9 @@ test("an index finds its images, also after a file; the program reads that file"
   assert.match(native("search", "posters.kbi", "seen.pgm"), /poster 17/);
   const other = new Features(seen, { model: "bad256" });
   assert.throws(() => index.query(other), (e) => e.code === -12);
+  const upright = new Features(seen, { orientation: "none" });
+  assert.throws(() => index.query(upright), /oriented\) cannot be mixed with.*upright/);
+  assert.throws(() => match(query, upright), /cannot be mixed/);
 });
 
 test("a tracker recognises, follows, loses and finds again; memory stays", async () => {

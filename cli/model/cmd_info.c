@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* keybits info: what this program and this machine are made of. */
+#include "cli/cli.h"
+#include "io/image_io.h"
+#include "io/json.h"
+
+#ifdef KB_HAVE_WEBP
+#define WEBP_NAME "WebP",
+#else
+#define WEBP_NAME
+#endif
+#ifdef KB_HAVE_TIFF
+#define TIFF_NAME "TIFF",
+#else
+#define TIFF_NAME
+#endif
+static const char *const formats[] = {"JPEG", "PNG", "PGM", "PPM", "BMP", WEBP_NAME TIFF_NAME NULL};
+
+static void info_json(const cli_common *common)
+{
+    io_json json;
+    io_json_begin(&json, stdout);
+    io_json_object(&json, NULL);
+    io_json_string(&json, "version", kb_version());
+    io_json_string(&json, "cpu", kb_cpu_features());
+    io_json_integer(&json, "threads", common->parallel->threads);
+    io_json_array(&json, "formats");
+    for (int i = 0; formats[i]; i++) io_json_string(&json, NULL, formats[i]);
+    io_json_end(&json);
+    io_json_object(&json, "kernels");
+    for (int32_t i = 0; kb_kernel_at(i).name; i++) io_json_string(&json, kb_kernel_at(i).name, kb_kernel_at(i).variant);
+    io_json_end(&json);
+    io_json_array(&json, "models");
+    const char *name;
+    int32_t available;
+    for (int32_t i = 0; (name = kb_model_builtin_name(i, &available)); i++) {
+        io_json_object(&json, NULL);
+        io_json_string(&json, "name", name);
+        io_json_bool(&json, "available", available);
+        io_json_end(&json);
+    }
+    io_json_end(&json);
+    io_json_end(&json);
+}
+
+static void info_text(const cli_common *common)
+{
+    printf("keybits    %s\n", kb_version());
+    printf("cpu        %s\n", *kb_cpu_features() ? kb_cpu_features() : "plain C only");
+    printf("threads    %d\n", (int)common->parallel->threads);
+    printf("formats   ");
+    for (int i = 0; formats[i]; i++) printf(" %s", formats[i]);
+    printf("\n\nkernels\n");
+    for (int32_t i = 0; kb_kernel_at(i).name; i++)
+        printf("  %-20s %s\n", kb_kernel_at(i).name, kb_kernel_at(i).variant);
+    printf("\nmodels\n");
+    const char *name;
+    int32_t available;
+    for (int32_t i = 0; (name = kb_model_builtin_name(i, &available)); i++) {
+        printf("  %-20s %s\n", name, available ? "built in" : "no table in this build");
+    }
+}
+
+static int info_run(cli_common *common, void *job, int count, char **arguments)
+{
+    (void)job, (void)count, (void)arguments;
+    if (common->json) info_json(common);
+    else info_text(common);
+    return CLI_DONE;
+}
+
+const cli_command command_info = {
+    .name = "info",
+    .examples = "--json # for a bug report",
+    .summary = "version, instruction sets, kernels and built-in models",
+    .usage = "[options]",
+    .about = "Prints the version, the instruction sets that were found and may be used, which variant of each kernel "
+             "runs, the number of threads, the image formats that can be read, and the built-in models.",
+    .run = info_run};

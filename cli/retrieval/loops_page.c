@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The page of keybits loops: a matrix of similarities, and both pictures of each loop. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/html.h"
+#include "loops.h"
+
+#define THUMBNAIL 200 /* px, the longer side at most */
+#define MATRIX 640    /* px */
+
+/* Exact area averages of whole pixels: each output pixel is the mean of those that it covers. */
+static uint8_t *shrink(const io_image *image, int32_t *width, int32_t *height)
+{
+    int32_t longer = image->width > image->height ? image->width : image->height;
+    int32_t factor = (longer + THUMBNAIL - 1) / THUMBNAIL;
+    *width = image->width / factor > 0 ? image->width / factor : 1;
+    *height = image->height / factor > 0 ? image->height / factor : 1;
+    uint8_t *out = io_alloc((size_t)*width * (size_t)*height, 1);
+    for (int32_t y = 0; y < *height; y++) {
+        for (int32_t x = 0; x < *width; x++) {
+            uint32_t sum = 0, n = 0;
+            for (int32_t v = y * factor; v < (y + 1) * factor && v < image->height; v++)
+                for (int32_t u = x * factor; u < (x + 1) * factor && u < image->width; u++, n++)
+                    sum += image->pixels[(size_t)v * (size_t)image->width + (size_t)u];
+            out[(size_t)y * (size_t)*width + (size_t)x] = (uint8_t)(n ? sum / n : 0);
+        }
+    }
+    return out;
+}
+
+static bool write_thumbnail(FILE *out, const char *path, const io_read_options *reading, io_error *error)
+{
+    io_image image;
+    io_read_options gray = *reading;
+    int32_t width, height;
+    gray.keep16 = false;
+    if (!io_image_read(path, &gray, &image, error)) return false;
+    uint8_t *pixels = shrink(&image, &width, &height);
+    io_image_free(&image);
+    fputs("<figure>", out);
+    bool ok = io_html_picture(out, io_path_base(path), width, height, pixels) || io_fail(error, "out of memory");
+    fputs("<figcaption>", out);
+    io_html_text(out, io_path_base(path));
+    fputs("</figcaption></figure>\n", out);
+    free(pixels);
+    return ok;
+}
+
+/* Scores as brightness, by their square root since most are small; white is as similar as the most similar pair. */
+static bool write_matrix(FILE *out, const float *scores, size_t n, size_t stride, io_error *error)
+{
+    size_t side = n < MATRIX ? n : MATRIX;
+    uint8_t *pixels = io_alloc(side * side, 1);
+    float most = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            if (scores[i * stride + k] > most) most = scores[i * stride + k];
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < i; k++) {
+            float score = scores[i * stride + k];
+            uint8_t v = score > 0 && most > 0 ? (uint8_t)(255 * sqrtf(score / most)) : 0;
+            uint8_t *pixel = &pixels[i * side / n * side + k * side / n];
+            uint8_t *mirror = &pixels[k * side / n * side + i * side / n];
+            if (v > *pixel) *pixel = v;
+            if (v > *mirror) *mirror = v;
+        }
+    }
+    fputs("<h2>Similarity</h2>\n<p>Row and column are images in their order; bright is similar. Lines beside the "
+          "diagonal are loops.</p>\n<div class=\"matrix\">", out);
+    bool ok = io_html_picture(out, "similarity of all pairs", (int32_t)side, (int32_t)side, pixels) ||
+              io_fail(error, "out of memory");
+    fputs("</div>\n<style>"
+          ".loop{display:flex;flex-wrap:wrap;gap:1rem;margin:1rem 0}</style>\n", out);
+    free(pixels);
+    return ok;
+}
+
+bool loops_page_write(const char *path, const io_names *images, const io_read_options *reading, const float *scores, size_t stride,
+                      const loops_found *loops, io_error *error)
+{
+    io_writer *writer = io_writer_open(path, error);
+    if (!writer) return false;
+    FILE *out = io_writer_file(writer);
+    size_t n = images->count;
+    io_html_begin(out, "Loops");
+    fprintf(out, "<p>%zu loops in %zu images.</p>\n", loops->count, n);
+    bool ok = write_matrix(out, scores, n, stride, error);
+    fputs("<h2>Loops</h2>\n", out);
+    for (size_t i = 0; ok && i < loops->count; i++) {
+        const kb_loop *loop = &loops->items[i];
+        fprintf(out, "<p>score %.4f, %d inliers</p>\n<div class=\"loop\">\n", loop->score, loop->inliers);
+        ok = write_thumbnail(out, images->items[loop->query], reading, error) &&
+             write_thumbnail(out, images->items[loop->reference], reading, error);
+        fputs("</div>\n", out);
+    }
+    io_html_end(out);
+    if (ok) return io_writer_commit(writer, error);
+    io_writer_abandon(writer);
+    return false;
+}
