@@ -153,8 +153,8 @@ typedef struct hard_way {
     const char *cpu; /* kb_cpu_limit; NULL: all */
 } hard_way;
 
-/* Way `index` of image `number`: every tier with and without low_memory, while the threads, 1 to 8, go round from image to
- * image. False past the last. */
+/* Way `index` of image `number`: every tier with and without low_memory, while the threads, 1 to 8, go round from image
+ * to image. False past the last. */
 static inline bool hard_way_at(uint64_t number, int index, hard_way *way)
 {
     static const char *const tiers[] = {NULL, "avx2", "sse4.2", "c"}; /* neon is all that ARM has beside c */
@@ -219,7 +219,8 @@ static inline void hard_fit(hard_outcome *o, const hard_task *t, const kb_featur
     options.geometry = t->geometry;
     options.camera1 = &camera;
     options.max_iterations = 200;
-    if (kb_match_points(&f[0], &f[1], o->match, o->matches, pairs, quality, NULL) != KB_OK) o->failed = "kb_match_points";
+    if (kb_match_points(&f[0], &f[1], o->match, o->matches, pairs, quality, NULL) != KB_OK)
+        o->failed = "kb_match_points";
     options.quality = quality;
     if (kb_fit(pairs, o->matches, &options, NULL, o->inliers, &o->fit, NULL) != KB_OK) o->failed = "kb_fit";
 }
@@ -255,11 +256,12 @@ static inline void hard_pair(hard_outcome *o, const hard_task *t, const kb_model
     pair.matches = o->pair_match;
     pair.inliers = o->pair_inliers;
     pair.fit = &o->pair_fit;
-    if (kb_match_images(model, &images[0], &images[1], &options, NULL, &pair, NULL) != KB_OK) o->failed = "kb_match_images";
+    if (kb_match_images(model, &images[0], &images[1], &options, NULL, &pair, NULL) != KB_OK)
+        o->failed = "kb_match_images";
     o->pair_matches = pair.count;
     /* behind what is promised, buffers may have anything */
-    for (int i = 0; i < 2; i++)
-        memset(o->pair_keypoints[i] + (i ? pair.nb : pair.na), 0, (HARD_MOST - (i ? pair.nb : pair.na)) * sizeof(kb_keypoint));
+    memset(o->pair_keypoints[0] + pair.na, 0, (HARD_MOST - pair.na) * sizeof(kb_keypoint));
+    memset(o->pair_keypoints[1] + pair.nb, 0, (HARD_MOST - pair.nb) * sizeof(kb_keypoint));
     memset(o->pair_match + pair.count, 0, (HARD_MOST - pair.count) * sizeof(kb_match));
     memset(o->pair_inliers + pair.count, 0, HARD_MOST - pair.count);
 }
@@ -281,7 +283,8 @@ static inline void hard_run(const kb_image *image, const hard_task *t, const kb_
     detect.low_memory = low_memory;
     match.max_ratio = t->max_ratio;
     if (image->width > 8 && image->height > 8) {
-        images[1].data = (const uint8_t *)image->data + 3 * image->stride + (image->format == KB_FORMAT_GRAY16 ? 10 : 5);
+        int pixel = image->format == KB_FORMAT_GRAY16 ? 2 : 1;
+        images[1].data = (const uint8_t *)image->data + 3 * image->stride + 5 * pixel;
         images[1].width -= 6;
         images[1].height -= 4;
     }
@@ -328,7 +331,7 @@ static inline const char *hard_difference(const hard_outcome *a, const hard_outc
     return NULL;
 }
 
-/* Runs the task in every way. Returns false, with a sentence, when one gives something else than one thread alone does. */
+/* Runs the task in every way. False, with a sentence, when one gives something else than one thread alone does. */
 static inline bool hard_check(const kb_image *image, const hard_task *t, uint64_t number, const hard_pools *pools,
                               size_t *keypoints, char sentence[512])
 {
@@ -344,9 +347,9 @@ static inline bool hard_check(const kb_image *image, const hard_task *t, uint64_
         if (limited == KB_OK) kb_cpu_limit(getenv("KEYBITS_CPU"));
         different = hard_difference(&runs[0], &runs[1]);
         if (different)
-            snprintf(sentence, 512, "%dx%d, %s %s, %d keypoints, every_level %d, %s: %d threads, low_memory %d, cpu %s: %s",
-                     image->width, image->height, kb_detector_name(t->detect.detector),
-                     kb_selection_name(t->detect.selection), t->detect.max_keypoints, t->detect.every_level, t->model,
+            snprintf(sentence, 512,
+                     "%dx%d, %s %s, %d keypoints, every_level %d, %s: %d threads, low_memory %d, cpu %s: %s", image->width,
+                     image->height, kb_detector_name(t->detect.detector), kb_selection_name(t->detect.selection), t->detect.max_keypoints, t->detect.every_level, t->model,
                      way.threads, way.low_memory, way.cpu ? way.cpu : "all", different);
     }
     free(runs);

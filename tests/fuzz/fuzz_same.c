@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The same bits whatever the threads, low_memory and instruction set: of pictures rendered as tests/hard.h has them, or of
- * pixels that the input gives, with tasks that it chooses. */
+/* The same bits whatever the threads, low_memory and instruction set: of pictures rendered as tests/hard.h has them, or
+ * of pixels that the input gives, with tasks that it chooses. */
 #include "fuzz.h"
 #include "source.h"
 #include "../hard.h"
