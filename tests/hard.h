@@ -87,8 +87,10 @@ static inline kb_image hard_render(hard h)
     for (int32_t i = 0; i < h.width * h.height; i++) {
         double value = h.low + (h.high - h.low) * hard_value(&h, i % h.width, i / h.width);
         uint16_t whole = (uint16_t)(value + 0.5);
-        if (h.deep) memcpy(pixels + 2 * (size_t)i, &(uint16_t){(uint16_t)(257 * whole)}, 2);
-        else pixels[i] = (uint8_t)whole;
+        if (h.deep)
+            memcpy(pixels + 2 * (size_t)i, &(uint16_t){(uint16_t)(257 * whole)}, 2);
+        else
+            pixels[i] = (uint8_t)whole;
     }
     return (kb_image){
         pixels, h.width, h.height, h.width * (ptrdiff_t)bytes, h.deep ? KB_FORMAT_GRAY16 : KB_FORMAT_GRAY8, 0};
@@ -291,8 +293,10 @@ static inline void hard_run(const kb_image *image, const hard_task *t, const kb_
     if (kb_model_builtin(t->model, &model) != KB_OK) o->failed = "kb_model_builtin";
     for (int i = 0; i < 2 && !o->failed; i++) {
         f[i] = hard_features(o, i);
-        if (kb_detect(&images[i], &detect, NULL, &f[i], NULL) != KB_OK) o->failed = "kb_detect";
-        else if (kb_describe(model, &images[i], &describe, NULL, &f[i], NULL) != KB_OK) o->failed = "kb_describe";
+        if (kb_detect(&images[i], &detect, NULL, &f[i], NULL) != KB_OK)
+            o->failed = "kb_detect";
+        else if (kb_describe(model, &images[i], &describe, NULL, &f[i], NULL) != KB_OK)
+            o->failed = "kb_describe";
         o->n[i] = f[i].n;
     }
     if (!o->failed && kb_match_features(&f[0], &f[1], &match, NULL, o->match, &o->matches, NULL) != KB_OK)
@@ -310,7 +314,7 @@ static inline void hard_run(const kb_image *image, const hard_task *t, const kb_
 /* The first thing in which two runs differ; NULL: none. */
 static inline const char *hard_difference(const hard_outcome *a, const hard_outcome *b)
 {
-#define HARD_DIFFERS(field) \
+#define HARD_DIFFERS(field)                                                                                            \
     if (memcmp(&a->field, &b->field, sizeof a->field) != 0) return #field
     if (a->failed || b->failed) return a->failed ? a->failed : b->failed;
     HARD_DIFFERS(n);
@@ -348,8 +352,9 @@ static inline bool hard_check(const kb_image *image, const hard_task *t, uint64_
         different = hard_difference(&runs[0], &runs[1]);
         if (different)
             snprintf(sentence, 512,
-                     "%dx%d, %s %s, %d keypoints, every_level %d, %s: %d threads, low_memory %d, cpu %s: %s", image->width,
-                     image->height, kb_detector_name(t->detect.detector), kb_selection_name(t->detect.selection), t->detect.max_keypoints, t->detect.every_level, t->model,
+                     "%dx%d, %s %s, %d keypoints, every_level %d, %s: %d threads, low_memory %d, cpu %s: %s",
+                     image->width, image->height, kb_detector_name(t->detect.detector),
+                     kb_selection_name(t->detect.selection), t->detect.max_keypoints, t->detect.every_level, t->model,
                      way.threads, way.low_memory, way.cpu ? way.cpu : "all", different);
     }
     free(runs);

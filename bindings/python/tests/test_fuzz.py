@@ -60,8 +60,8 @@ def arrays(draw):
 def anything(draw):
     return draw.choice([
         lambda: arrays(draw), lambda: arrays(draw), lambda: arrays(draw),
-        lambda: draw.choice([None, True, -1, 0, 1, 2, 3, 8, 31, 255, 2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 32 + 5, 2 ** 63,
-                             2 ** 64, -2 ** 63]),
+        lambda: draw.choice([None, True, -1, 0, 1, 2, 3, 8, 31, 255, 2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 32 + 5,
+                             2 ** 63, 2 ** 64, -2 ** 63]),
         lambda: draw.choice([0.0, -0.5, 0.8, 1e-300, 1e300, float("nan"), float("inf"), 1j, np.float32(2),
                              np.uint64(7)]),
         lambda: draw.choice(["", "orb", "hessian", "sift", "bag256", "best", "tf-idf", "nothing", "a\0b", "\udcff",
