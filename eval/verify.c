@@ -141,7 +141,7 @@ static bool add_view(ev_verify *v, const pipeline *p, const facade *f, uint32_t 
     if (!pixels) return io_fail(error, "out of memory");
     kb_image image = {.data = pixels, .width = FACADE_WIDTH, .height = FACADE_HEIGHT, .stride = FACADE_WIDTH,
                       .format = KB_FORMAT_GRAY8};
-    snprintf(name, sizeof name, "facade %u, view %u", view / 2, view % 2);
+    snprintf(name, sizeof name, "facade %u view %u", view / 2, view % 2);
     bool ok = pipeline_describe(p, name, &image, false, &found, NULL, error);
     if (ok) ev_verify_add(v, name, -1, &found);
     features_free(&found);
