@@ -198,7 +198,7 @@ static const cli_option verify_options[] = {
 
 const cli_command eval_verify = {
     .name = "eval verify",
-    .examples = "photos/harbour photos/church --facades 21 # pairs across the two, and of rendered facades",
+    .examples = "harbour church --facades 21 # pairs across the two, and rendered ones",
     .summary = "which pairs of photographs are taken for one scene",
     .usage = "FOLDER... [options]",
     .about =
