@@ -101,29 +101,11 @@ int32_t kbi_corners_levels(kbi_levels *levels, const kb_image *image, const kb_d
 kb_keypoint kbi_corner_keypoint(const kbi_corners *c, size_t index);
 
 /* ---- maxima over scale (maxima.c) ---- */
-/* The peaks of a level, in order of rows, and a bit for each of its pixels: 1 where there is a peak. */
-typedef struct kbi_level_peaks {
-    kbi_peak *peak;
-    size_t count;
-    const kbi_level *level;
-    double finer, coarser; /* pixels of the level before, and after, per pixel */
-    size_t words;   /* of bits per row */
-    uint64_t *bits;
-    uint32_t *rank; /* peaks before a word */
-} kbi_level_peaks;
-
-typedef struct kbi_maxima {
-    int32_t levels;
-    kbi_level_peaks at[KB_PYRAMID_MAX_LEVELS];
-} kbi_maxima;
-
-/* Finds the peaks of each level, which stand together, and puts them in order of rows. */
-void kbi_maxima_start(kbi_maxima *maxima, const kbi_levels *levels, kbi_peaks *peaks);
-/* Sets bits and ranks, in memory of so many bytes. */
-void kbi_maxima_index(kbi_maxima *maxima, void *memory);
-size_t kbi_maxima_bytes(const kbi_levels *levels);
-/* Whether a peak is a maximum over scale. If so, it is moved to its place between levels. */
-bool kbi_is_maximum(const kbi_maxima *maxima, kbi_peak *peak);
+/* Finds the maxima over scale among peaks, of which those of a level stand together, and moves them to their places
+ * between levels. An entry for each is at the head of `memory`: the order of its response, descending, and its number
+ * in the list. They are in the order of levels, then of rows. Returns how many there are. */
+size_t kbi_maxima_find(const kbi_levels *levels, kbi_peaks *peaks, void *memory);
+size_t kbi_maxima_bytes(const kbi_levels *levels, size_t peaks);
 
 /* ---- finish (finish.c) ---- */
 /* Finishes those of the keypoints from..to - 1 that lie on a level; -1: on any. */
