@@ -52,13 +52,9 @@ static bool is_allowed(const kb_image *mask, double factor, double x, double y)
            kbi_mask_allows(mask, (float)kbi_level_to_image(factor, x), (float)kbi_level_to_image(factor, y));
 }
 
-void kbi_search_add(const kbi_search *s, int32_t x, int32_t y, float response, const double offset[2])
+bool kbi_search_allows(const kbi_search *s, int32_t x, int32_t y)
 {
-    kbi_peak peak = {.x = (uint16_t)x, .y = (uint16_t)y, .level = s->number, .response = response * s->weight};
-    if (peak.response < s->peaks->least || !is_allowed(s->options->mask, s->level->factor, x, y)) return;
-    peak.dx = kbi_peak_steps(offset[0]);
-    peak.dy = kbi_peak_steps(offset[1]);
-    kbi_peaks_add(s->peaks, &peak);
+    return is_allowed(s->options->mask, s->level->factor, x, y);
 }
 
 /* One search of a part of a level per task. */
@@ -115,7 +111,7 @@ static void search_level(kbi_corners *c, search_tasks *t, int32_t level)
     kbi_parallel_run(c->job->options.parallel, t->pieces, search_task, t);
     for (int32_t i = 0; i < t->pieces && t->pieces > 1; i++) {
         const kbi_peaks *found = t->search[i].peaks;
-        for (size_t k = 0; k < found->count; k++) kbi_peaks_add(&c->peaks, &found->peak[k]);
+        for (size_t k = 0; k < found->count; k++) kbi_peaks_add(&c->peaks, found->peak[k]);
     }
 }
 

@@ -28,8 +28,18 @@ typedef struct kbi_search {
     kbi_peaks *peaks;
 } kbi_search;
 
+/* Whether the mask does not hide a pixel of the level. */
+bool kbi_search_allows(const kbi_search *search, int32_t x, int32_t y);
+
 /* Takes a peak, unless the mask hides it. offset is its place beside the pixel, px. */
-void kbi_search_add(const kbi_search *search, int32_t x, int32_t y, float response, const double offset[2]);
+static inline void kbi_search_add(const kbi_search *s, int32_t x, int32_t y, float response, const double offset[2])
+{
+    kbi_peak peak = {.x = (uint16_t)x, .y = (uint16_t)y, .level = s->number, .response = response * s->weight};
+    if (peak.response < s->peaks->least || (s->options->mask && !kbi_search_allows(s, x, y))) return;
+    peak.dx = kbi_peak_steps(offset[0]);
+    peak.dy = kbi_peak_steps(offset[1]);
+    kbi_peaks_add(s->peaks, peak);
+}
 
 /* A pixel of a level. */
 typedef struct kbi_place {

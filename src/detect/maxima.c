@@ -15,6 +15,7 @@
 #include "detect/corners.h"
 
 #define REACH 2.0
+#define WINDOW_ROWS 5 /* and columns, at most: 2 REACH + 1 */
 
 /* The strongest peaks near a peak, on the levels before and after: their numbers in the list. */
 typedef struct relation {
@@ -31,29 +32,26 @@ typedef struct level_peaks {
 
 #define NOBODY UINT32_MAX
 
-/* A bit for every pixel of a level, 1 where there is a peak, and for words with a peak the number of their first. */
+/* A bit for every pixel of a level, 1 where there is a peak, and for bytes with a peak the number of their first. */
 typedef struct peak_bits {
-    size_t words; /* per row */
-    uint64_t *bits;
-    uint32_t *rank;
+    size_t stride; /* bytes per row */
+    uint8_t *bits;
+    uint32_t *first;
 } peak_bits;
 
-static size_t row_words(const kbi_level *level) { return ((size_t)level->width + 63) / 64; }
+/* One more: a window may begin in the last byte of pixels. */
+static size_t row_bytes(const kbi_level *level) { return ((size_t)level->width + 7) / 8 + 1; }
 
-/* One more than there are bits: a window may begin in the last. */
-static size_t level_words(const kbi_level *level) { return row_words(level) * (size_t)level->height + 1; }
+/* The rows of a window are read whatever their number. */
+static size_t level_bytes(const kbi_level *level)
+{
+    return kbi_round_up(row_bytes(level) * ((size_t)level->height + WINDOW_ROWS));
+}
 
 /* Level 0 is the largest. */
 size_t kbi_maxima_bytes(const kbi_levels *levels, size_t peaks)
 {
-    return peaks * sizeof(relation) + level_words(&levels->level[0]) * (sizeof(uint64_t) + sizeof(uint32_t));
-}
-
-static uint32_t bit_count(uint64_t v)
-{
-    v -= v >> 1 & UINT64_C(0x5555555555555555);
-    v = (v & UINT64_C(0x3333333333333333)) + (v >> 2 & UINT64_C(0x3333333333333333));
-    return (uint32_t)(((v + (v >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f)) * UINT64_C(0x0101010101010101) >> 56);
+    return peaks * sizeof(relation) + level_bytes(&levels->level[0]) * (1 + sizeof(uint32_t));
 }
 
 static bool row_before(const kbi_peak *a, const kbi_peak *b) { return a->y != b->y ? a->y < b->y : a->x < b->x; }
@@ -88,18 +86,18 @@ static void find_levels(level_peaks *at, int32_t levels, kbi_peaks *peaks, relat
 
 static void set_bits(peak_bits *b, const level_peaks *at, const kbi_level *level)
 {
-    b->words = row_words(level);
-    memset(b->bits, 0, level_words(level) * sizeof *b->bits);
+    b->stride = row_bytes(level);
+    memset(b->bits, 0, level_bytes(level));
     for (size_t i = 0; i < at->count; i++) {
-        size_t word = at->peak[i].y * b->words + at->peak[i].x / 64;
-        if (b->bits[word] == 0) b->rank[word] = (uint32_t)i;
-        b->bits[word] |= (uint64_t)1 << at->peak[i].x % 64;
+        size_t byte = at->peak[i].y * b->stride + at->peak[i].x / 8;
+        if (b->bits[byte] == 0) b->first[byte] = (uint32_t)i;
+        b->bits[byte] |= (uint8_t)(1 << at->peak[i].x % 8);
     }
 }
 
 /* ---- comparison of two levels ---- */
 
-/* The peaks of the finer level near one of the coarser: a window of 5 rows and columns at most, a byte for each row. */
+/* The peaks of the finer level near one of the coarser: a byte for each row. */
 typedef struct near_window {
     uint64_t bits;
     int32_t left, top;
@@ -115,26 +113,26 @@ static int32_t near_pixels(double ratio, int32_t pixel, int32_t side, int32_t *c
     return first;
 }
 
-/* The bits of `columns` pixels from (left, y) on. */
-static uint64_t bits_at(const peak_bits *b, int32_t left, int32_t y, int32_t columns)
-{
-    const uint64_t *bits = &b->bits[(size_t)y * b->words + (size_t)left / 64];
-    int32_t shift = left % 64;
-    return (bits[0] >> shift | bits[1] << 1 << (63 - shift)) & (((uint64_t)1 << columns) - 1);
-}
-
 static near_window window_near(const peak_bits *b, const kbi_level *finer, double ratio, const kbi_peak *p)
 {
     int32_t rows, columns, top = near_pixels(ratio, p->y, finer->height, &rows);
     near_window window = {0, near_pixels(ratio, p->x, finer->width, &columns), top, 0};
-    for (int32_t i = 0; i < rows; i++) window.bits |= bits_at(b, window.left, top + i, columns) << 8 * i;
+    const uint8_t *at = b->bits + (size_t)top * b->stride + (size_t)window.left / 8;
+    for (int32_t i = 0; i < WINDOW_ROWS; i++, at += b->stride) {
+        uint32_t row = (uint32_t)(at[0] | at[1] << 8) >> window.left % 8 & ((1u << columns) - 1);
+        window.bits |= (uint64_t)row << 8 * i;
+    }
+    window.bits &= ((uint64_t)1 << 8 * rows) - 1;
     return window;
 }
 
 static uint32_t peak_at(const peak_bits *b, int32_t x, int32_t y)
 {
-    size_t word = (size_t)y * b->words + (size_t)x / 64;
-    return b->rank[word] + bit_count(b->bits[word] & (((uint64_t)1 << x % 64) - 1));
+    size_t byte = (size_t)y * b->stride + (size_t)x / 8;
+    uint32_t before = b->bits[byte] & ((1u << x % 8) - 1); /* no two of them are neighbours */
+    before = (before & 0x55) + (before >> 1 & 0x55);
+    before = (before & 0x33) + (before >> 2 & 0x33);
+    return b->first[byte] + (before & 7) + (before >> 4);
 }
 
 /* Of equal ones the first in the order of rows counts, which comes first. */
@@ -187,7 +185,7 @@ static void interpolate(const kbi_level *level, kbi_peak *p, const kbi_peak *bef
     if (curve >= 0) return;
     double offset = kbi_half_pixel(0.5 * ((double)before->response - after->response) / curve);
     const kbi_peak *q = offset < 0 ? before : after;
-    double part = fabs(offset), ratio = 1 / (level[0].factor / (offset < 0 ? level[-1].factor : level[1].factor));
+    double part = fabs(offset), ratio = 1 / (level[0].factor / level[offset < 0 ? -1 : 1].factor);
     p->dlevel = (int8_t)kbi_peak_steps(offset);
     p->dx = moved_to(p->x, p->dx, part, q->x + (double)q->dx / KBI_PEAK_STEPS, ratio);
     p->dy = moved_to(p->y, p->dy, part, q->y + (double)q->dy / KBI_PEAK_STEPS, ratio);
@@ -208,9 +206,9 @@ size_t kbi_maxima_find(const kbi_levels *levels, kbi_peaks *peaks, void *memory)
     relation *relations = memory;
     uint64_t *entries = memory; /* in the place of relations that are no longer needed */
     level_peaks at[KB_PYRAMID_MAX_LEVELS];
-    peak_bits b = {0, entries + peaks->count, NULL};
+    peak_bits b = {.first = (uint32_t *)(void *)(entries + peaks->count)};
     size_t found = 0;
-    b.rank = (uint32_t *)(void *)(b.bits + level_words(&levels->level[0]));
+    b.bits = (uint8_t *)(b.first + level_bytes(&levels->level[0]));
     find_levels(at, levels->count, peaks, relations);
     memset(relations, 0xff, peaks->count * sizeof *relations); /* NOBODY */
     for (int32_t i = 0; i + 1 < levels->count; i++) {
