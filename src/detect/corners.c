@@ -95,6 +95,7 @@ static void search_task(void *context, int32_t piece)
     s.level = level;
     s.number = (uint8_t)t->level;
     s.weight = level_weight(c, level);
+    s.probe = t->probe;
     s.left = c->border;
     s.right = level->width - c->border;
     s.top = c->border + kbi_min_i((int32_t)kbi_piece(strips, t->pieces, piece) * strip, rows);
@@ -222,16 +223,15 @@ static void finish(kbi_corners *c)
 
 /* ---- all together ---- */
 
-kb_keypoint kbi_corner_keypoint(const kbi_corners *c, size_t index)
+kb_keypoint kbi_corner_keypoint(const kbi_corners *c, size_t index, double growth)
 {
     const kbi_peak *p = &c->peaks.peak[index];
-    double factor = c->levels.level[p->level].factor, size = KBI_CORNER_SIZE * factor;
+    double factor = c->levels.level[p->level].factor, size = KBI_CORNER_SIZE * factor * growth;
     double x = p->x, y = p->y;
     if (!c->job->options.whole_pixels) {
         x += (double)p->dx / KBI_PEAK_STEPS;
         y += (double)p->dy / KBI_PEAK_STEPS;
     }
-    if (p->dlevel != 0) size *= kbi_exp(kbi_log(c->levels.step) * p->dlevel / KBI_PEAK_STEPS);
     if (!is_allowed(c->job->options.mask, factor, x, y)) { /* between pixels it may be hidden */
         x = p->x;
         y = p->y;

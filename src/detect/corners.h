@@ -23,6 +23,7 @@ typedef struct kbi_search {
     const kbi_level *level;
     uint8_t number; /* of the level */
     float weight;   /* of its responses */
+    bool probe;     /* only responses count: places beside pixels are not needed */
     int32_t left, right, top, bottom;
     void *scratch;
     kbi_peaks *peaks;
@@ -107,8 +108,8 @@ kb_status kbi_detect_corners(const kbi_detect_job *job, const kbi_measure *measu
 /* Plans the levels that are searched, and returns how many px of their borders have no keypoints. */
 int32_t kbi_corners_levels(kbi_levels *levels, const kb_image *image, const kb_detect_options *options,
                            const kbi_measure *measure);
-/* The keypoint of a peak, upright. */
-kb_keypoint kbi_corner_keypoint(const kbi_corners *c, size_t index);
+/* The keypoint of a peak, upright; its scale is `growth` times its level's. */
+kb_keypoint kbi_corner_keypoint(const kbi_corners *c, size_t index, double growth);
 
 /* ---- maxima over scale (maxima.c) ---- */
 /* Finds the maxima over scale among peaks, of which those of a level stand together, and moves them to their places

@@ -83,7 +83,7 @@ static void add_peaks(const kbi_search *s, int32_t y, int32_t left, int32_t *con
     for (int32_t i = 0; i < n; i++) {
         double offset[2] = {0, 0};
         int32_t p = peak[i];
-        if (!s->options->whole_pixels) top_of_parabola(at[0] + p, at[1] + p, at[2] + p, offset);
+        if (!s->options->whole_pixels && !s->probe) top_of_parabola(at[0] + p, at[1] + p, at[2] + p, offset);
         kbi_search_add(s, left + p, y, kbi_hessian_response(at[1][p]), offset);
     }
 }
@@ -122,4 +122,4 @@ const kbi_measure kbi_measure_hessian = {KBI_HESSIAN_BLUR + 2, 1, true, hessian_
 
 static const char *const hessian_options[] = {KBI_PYRAMID_OPTIONS, "hessian_threshold", NULL};
 const kbi_detector kbi_detector_hessian = {KB_DETECTOR_HESSIAN, "hessian", 2, hessian_options, kbi_detect_corners,
-                                           &kbi_measure_hessian, {31, 0.117, 0.13, 0.27}};
+                                           &kbi_measure_hessian, {31, 0.104, 0.13, 0.27}};

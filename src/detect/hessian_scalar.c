@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The blur of hessian.c for cores without vectors. Results are those of hessian_rows.h. */
-#define KBI_ROWS __attribute__((unused)) static
-#define KBI_ROWS_HELPER __attribute__((unused)) static
-#define KBI_ROWS_NAME(name) name
-#include "detect/hessian_rows.h"
+#include "detect/detect.h"
 
 #ifdef __ARM_FEATURE_DSP
 #    include <arm_acle.h>
@@ -53,7 +50,13 @@ static void blur_columns_scalar(const uint8_t *row, ptrdiff_t stride, int32_t wi
         out[x + 2] = (uint16_t)(even >> 16);
         out[x + 3] = (uint16_t)(odd >> 16);
     }
-    if (x < width) blur_columns(row + x, stride, width - x, out + x);
+    for (; x < width; x++) {
+        const uint8_t *p = row + x;
+        out[x] = (uint16_t)(KBI_HESSIAN_W0 * p[0] + KBI_HESSIAN_W1 * (p[-stride] + p[stride]) +
+                            KBI_HESSIAN_W2 * (p[-2 * stride] + p[2 * stride]) +
+                            KBI_HESSIAN_W3 * (p[-3 * stride] + p[3 * stride]) +
+                            KBI_HESSIAN_W4 * (p[-4 * stride] + p[4 * stride]));
+    }
 }
 
 void kbi_hessian_blur_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *columns, uint16_t *out)

@@ -63,12 +63,13 @@ void kbi_peaks_prune(kbi_peaks *peaks)
     for (size_t i = peaks->first; i < peaks->count; i++) {
         const kbi_peak *p = &peaks->peak[i];
         uint32_t order = kbi_float_order(p->response);
-        if (order < last || (order == last && tied[p->level] == 0)) continue;
-        if (order == last) {
+        bool tie = order == last, stays = order > last || (tie && tied[p->level] > 0);
+        if (tie && stays) {
             tied[p->level]--;
             peaks->least = p->response;
         }
-        peaks->peak[kept++] = *p;
+        peaks->peak[kept] = *p; /* which of them stay cannot be predicted */
+        kept += stays;
     }
     peaks->count = kept;
 }

@@ -55,35 +55,26 @@ VEC_INLINE void store_in_order(int32_t *to, vec low, vec high)
 
 /* ---- blur ---- */
 
-VEC_INLINE void add_row_pair(vec p, vec q, int weight, vec *low, vec *high)
+VEC_INLINE void add_row_pair(const uint8_t *a, const uint8_t *b, int weight, vec *low, vec *high)
 {
-    vec weights = v_set(weight * 257);
+    vec p = v_loadu(a), q = v_loadu(b), weights = v_set(weight * 257);
     *low = v_add(*low, hessian_dot8(hessian_low8(p, q), weights));
     *high = v_add(*high, hessian_dot8(hessian_high8(p, q), weights));
 }
 
-/* n > 0 bytes; on AVX2 all of a vec. */
-VEC_INLINE vec load_bytes(const uint8_t *p, int32_t n)
+/* A vec of columns, blurred along themselves: two vecs, which are stored too. */
+VEC_INLINE void blur_columns_at(const uint8_t *p, ptrdiff_t stride, uint16_t *columns, vec *first, vec *second)
 {
-#ifdef KBI_VEC_AVX512
-    if (n < 64) return _mm512_maskz_loadu_epi8(~(__mmask64)0 >> (64 - n), p);
-#else
-    (void)n;
-#endif
-    return v_loadu(p);
-}
-
-/* The n columns from p on, blurred along themselves. */
-VEC_INLINE void blur_vecs(const uint8_t *p, ptrdiff_t stride, int32_t n, vec *first, vec *second)
-{
-    vec centre = load_bytes(p, n), weight = v_set(KBI_HESSIAN_W0);
+    vec centre = v_loadu(p), weight = v_set(KBI_HESSIAN_W0);
     vec low = hessian_dot8(hessian_low8(centre, v_zero()), weight);
     vec high = hessian_dot8(hessian_high8(centre, v_zero()), weight);
-    add_row_pair(load_bytes(p - stride, n), load_bytes(p + stride, n), KBI_HESSIAN_W1, &low, &high);
-    add_row_pair(load_bytes(p - 2 * stride, n), load_bytes(p + 2 * stride, n), KBI_HESSIAN_W2, &low, &high);
-    add_row_pair(load_bytes(p - 3 * stride, n), load_bytes(p + 3 * stride, n), KBI_HESSIAN_W3, &low, &high);
-    add_row_pair(load_bytes(p - 4 * stride, n), load_bytes(p + 4 * stride, n), KBI_HESSIAN_W4, &low, &high);
+    add_row_pair(p - stride, p + stride, KBI_HESSIAN_W1, &low, &high);
+    add_row_pair(p - 2 * stride, p + 2 * stride, KBI_HESSIAN_W2, &low, &high);
+    add_row_pair(p - 3 * stride, p + 3 * stride, KBI_HESSIAN_W3, &low, &high);
+    add_row_pair(p - 4 * stride, p + 4 * stride, KBI_HESSIAN_W4, &low, &high);
     put_in_order(low, high, first, second);
+    v_storeu(columns, *first);
+    v_storeu(columns + VEC_LANES, *second);
 }
 
 /* From the middle column and the sums of two columns 1 to 4 beside it. */
@@ -105,70 +96,65 @@ VEC_INLINE vec from_place(vec first, vec second, int k)
     return _mm512_permutex2var_epi16(first, v_add(order, v_set(k)), second);
 }
 
-VEC_INLINE vec blur_next(vec first, vec second)
+/* The blur of the columns c + 4.., of which first and second begin at c. Half of what lies between them is loaded, which
+ * takes a line of the cache twice, and half shuffled: neither waits for the other. */
+VEC_INLINE vec blur_between(vec first, vec second, const uint16_t *c)
 {
-    return blur_sum(from_place(first, second, 4),
-                    v_add(from_place(first, second, 3), from_place(first, second, 5)),
+    return blur_sum(from_place(first, second, 4), v_add(v_loadu(c + 3), v_loadu(c + 5)),
                     v_add(from_place(first, second, 2), from_place(first, second, 6)),
-                    v_add(from_place(first, second, 1), from_place(first, second, 7)),
-                    v_add(first, from_place(first, second, 8)));
+                    v_add(v_loadu(c + 1), v_loadu(c + 7)), v_add(first, from_place(first, second, 8)));
 }
 
-/* n > 0 numbers; fewer than a vec by way of `aside`. */
-VEC_INLINE void store_numbers(uint16_t *to, vec v, int32_t n, uint16_t *aside)
-{
-    v_storeu(n < VEC_LANES ? aside : to, v);
-    if (n < VEC_LANES) memcpy(to, aside, (size_t)n * sizeof *to);
-}
+/* Returns how many pixels it has blurred; those of BLUR_AHEAD more are in columns. */
+#define BLUR_AHEAD (4 * VEC_LANES)
 
-/* Columns stay in registers. */
-VEC_KERNEL void KERNEL(hessian_blur)(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *columns,
-                                     uint16_t *out)
+VEC_INLINE int32_t blur_ahead(const uint8_t *p, ptrdiff_t stride, int32_t all, uint16_t *columns, uint16_t *out)
 {
-    const int32_t all = width + 2 * KBI_HESSIAN_BLUR;
-    const uint8_t *p = row - KBI_HESSIAN_BLUR;
-    uint16_t aside[VEC_LANES];
-    vec a, b;
-    (void)columns;
-    blur_vecs(p, stride, kbi_min_i(all, 64), &a, &b);
-    for (int32_t x = 0; x < width; x += 64) {
-        vec c = v_zero(), d = v_zero();
-        if (all - x >= 128) blur_vecs(p + x + 64, stride, 64, &c, &d);
-        else if (all - x > 64) blur_vecs(p + x + 64, stride, all - x - 64, &c, &d);
-        store_numbers(out + x, blur_next(a, b), width - x, aside);
-        if (width - x > 32) store_numbers(out + x + 32, blur_next(b, c), width - x - 32, aside);
+    const int32_t step = 2 * VEC_LANES;
+    int32_t x = 0;
+    vec a, b, c, d, e, f;
+    blur_columns_at(p, stride, columns, &a, &b);
+    blur_columns_at(p + step, stride, columns + step, &c, &d);
+    for (; x + 3 * step <= all; x += step) {
+        blur_columns_at(p + x + 2 * step, stride, columns + x + 2 * step, &e, &f);
+        v_storeu(out + x, blur_between(a, b, columns + x));
+        v_storeu(out + x + VEC_LANES, blur_between(b, c, columns + x + VEC_LANES));
         a = c;
         b = d;
+        c = e;
+        d = f;
     }
+    return x;
 }
+#endif
 
-#else
-
-VEC_INLINE vec sum_beside(const uint16_t *p, int k) { return v_add(v_loadu(p - k), v_loadu(p + k)); }
+VEC_INLINE vec sum_beside(const uint16_t *c, int k) { return v_add(v_loadu(c - k), v_loadu(c + k)); }
 
 VEC_KERNEL void KERNEL(hessian_blur)(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *columns,
                                      uint16_t *out)
 {
     const int32_t step = 2 * VEC_LANES, all = width + 2 * KBI_HESSIAN_BLUR;
+    const uint8_t *p = row - KBI_HESSIAN_BLUR;
+    int32_t x = 0, ahead = 0;
     if (all < step || width < VEC_LANES) {
         kbi_hessian_blur(row, stride, width, columns, out);
         return;
     }
-    for (int32_t x = 0; x < all; x += step) {
-        int32_t at = kbi_min_i(x, all - step);
+#ifdef KBI_VEC_AVX512
+    if (all >= BLUR_AHEAD) x = blur_ahead(p, stride, all, columns, out);
+    if (all >= BLUR_AHEAD) ahead = BLUR_AHEAD;
+#endif
+    for (int32_t from = x + ahead; from < all; from += step) {
+        int32_t at = kbi_min_i(from, all - step);
         vec first, second;
-        blur_vecs(row - KBI_HESSIAN_BLUR + at, stride, step, &first, &second);
-        v_storeu(columns + at, first);
-        v_storeu(columns + at + VEC_LANES, second);
+        blur_columns_at(p + at, stride, columns + at, &first, &second);
     }
-    for (int32_t x = 0; x < width; x += VEC_LANES) {
+    for (; x < width; x += VEC_LANES) {
         int32_t at = kbi_min_i(x, width - VEC_LANES);
         const uint16_t *c = columns + KBI_HESSIAN_BLUR + at;
         v_storeu(out + at, blur_sum(v_loadu(c), sum_beside(c, 1), sum_beside(c, 2), sum_beside(c, 3), sum_beside(c, 4)));
     }
 }
-
-#endif
 
 /* ---- determinants ---- */
 
@@ -263,8 +249,8 @@ VEC_INLINE uint32_t determinant_peaks(const int32_t *above, const int32_t *middl
 /* Not 0 when one of the determinants from `middle` on reaches the limit, and those above and below it do not exceed it. */
 VEC_INLINE uint32_t determinants_promise(const int32_t *above, const int32_t *middle, const int32_t *below, vec below_limit)
 {
-    vec here = v_loadu(middle);
-    return words_above(here, words_max(v_loadu(above), below_limit)) & ~words_above(v_loadu(below), here);
+    vec less = v_add32(v_loadu(below), v_set32(UINT32_MAX)); /* determinants are far above the smallest number */
+    return words_above(v_loadu(middle), words_max(words_max(v_loadu(above), less), below_limit));
 }
 
 /* Bits of the vecs from `start` on with a promise. The last one overlaps the one before. */
@@ -273,7 +259,14 @@ VEC_INLINE uint64_t promising_vecs(const int32_t *above, const int32_t *middle, 
 {
 #ifdef KBI_VEC_AVX512
     uint16_t promise[WORDS_STRETCH] = {0};
-    for (int32_t i = 0; i < vecs; i++) {
+    int32_t i = 0;
+    for (; i + 4 <= vecs && start + WORDS * i + 48 <= last; i += 4)
+        VEC_UNROLL
+        for (int32_t k = 0; k < 4; k++) {
+            int32_t at = start + WORDS * (i + k);
+            promise[i + k] = (uint16_t)determinants_promise(above + at, middle + at, below + at, below_limit);
+        }
+    for (; i < vecs; i++) {
         int32_t at = kbi_min_i(start + WORDS * i, last);
         promise[i] = (uint16_t)determinants_promise(above + at, middle + at, below + at, below_limit);
     }
