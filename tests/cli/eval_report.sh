@@ -39,7 +39,6 @@ mv set data/oxford
 MODELS=bad256 ENERGY=0.1 REPEATS=1 run bash "$KEYBITS_SOURCE/scripts/paper-report" "$(dirname "$KEYBITS")" data paper
 says "brown: left out"
 for words in "paper-like" "Cost per frame" ">bad256<"; do holds paper/report.html "$words"; done
-sound_page paper/report.html
 
 refuse 2 "takes results" "$KEYBITS" eval report -o x.html
 refuse 2 "-o REPORT.html" "$KEYBITS" eval report oxford.json
