@@ -78,8 +78,8 @@ int main(int argc, char **argv)
     KB_INIT(b.info);
     if (argc > 1 && strcmp(argv[1], "-u") == 0) b.detect.orientation = KB_ORIENTATION_NONE;
     else if (argc > 1) stop(argv[1], "usage: verify [-u] <pairs.txt");
-    if (kb_model_builtin("bag256", &b.model) != KB_OK || kb_model_get_info(b.model, &b.info) != KB_OK ||
-        kb_workspace_create(&b.workspace) != KB_OK)
+    if (kb_model_builtin("bag256", NULL, &b.model) != KB_OK || kb_model_get_info(b.model, &b.info) != KB_OK ||
+        kb_workspace_create(NULL, &b.workspace) != KB_OK)
         stop("bag256", "out of memory");
     for (; scanf("%1023s %1023s", a, c) == 2; pairs++) {
         kb_verification v;
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
         const photograph *p = find(&b, a), *q = find(&b, c);
         if (kb_pair_verify(&p->view, &q->view, NULL, b.workspace, matches, inliers, &v, NULL) != KB_OK) stop(a, c);
         verified += (size_t)v.verified;
-        if (v.verified) printf("%s %s %d places, %s\n", a, c, v.places, kb_geometry_name(v.geometry));
+        if (v.verified) printf("%s %s %d places, %s\n", a, c, v.places, kb_name(KB_NAMES_GEOMETRY, v.geometry));
     }
     printf("%zu of %zu pairs verified\n", verified, pairs);
     for (size_t i = 0; i < b.count; i++) free(b.photographs[i]->rows), free(b.photographs[i]);

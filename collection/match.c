@@ -84,7 +84,7 @@ static void block_task(void *context, int32_t i)
     const uint32_t *pair = w->c->pairs[w->first + (size_t)i];
     kb_workspace *ws = NULL;
     w->results[i] = (collection_pair){.a = pair[0], .b = pair[1]};
-    w->status[i] = kb_workspace_create(&ws);
+    w->status[i] = kb_workspace_create(NULL, &ws);
     if (w->status[i] == KB_OK)
         w->status[i] = match_pair(w->c, block_image(w, pair[0]), block_image(w, pair[1]), ws, &w->results[i]);
     kb_workspace_free(ws);

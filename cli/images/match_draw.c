@@ -198,7 +198,7 @@ static void draw_caption(sheet *s, const match_picture *p)
                                             "affinity", "essential matrix", "rotation"};
         const char *what = names[p->pipeline->options.geometry];
         snprintf(text, sizeof text, "%d inliers of %zu matches   %s %s   %s", (int)r->fit.inliers, r->count, what,
-                 kb_fit_result_name(r->fit.result), p->pipeline->info.spec->name);
+                 kb_name(KB_NAMES_FIT_RESULT, r->fit.result), p->pipeline->info.spec->name);
     }
     int32_t strip = io_text_height(2) + 2 * MARGIN;
     io_draw_rectangle(&s->canvas, 0, s->canvas.height - strip, s->canvas.width, strip, black);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 #include "source.h"
 #include "../arrays.h"
 

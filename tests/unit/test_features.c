@@ -61,7 +61,7 @@ static void test_pyramid_levels(void **state)
     kb_image image = gray_view(), wide = deep_view();
     kb_pyramid one, many, from16;
     kb_detect_options options;
-    kb_pool *pool;
+    kb_parallel *pool;
     size_t size;
     uint8_t *a = build(&image, NULL, &one, &size);
     assert_int_equal(one.levels, 15); /* 300 px to 23; 19 px is too small for a corner */
@@ -72,9 +72,9 @@ static void test_pyramid_levels(void **state)
         assert_true((const uint8_t *)one.level[i].data >= a && (const uint8_t *)one.level[i].data < a + size);
     }
     /* any number of threads, and 16 bits of the same picture, give the same levels */
-    assert_int_equal(kb_pool_create(3, &pool), KB_OK);
+    assert_int_equal(kb_pool_create(3, NULL, &pool), KB_OK);
     KB_INIT(options);
-    options.parallel = kb_pool_parallel(pool);
+    options.parallel = pool;
     uint8_t *b = build(&image, &options, &many, &size), *c = build(&wide, NULL, &from16, &size);
     assert_same_levels(&one, &many);
     assert_same_levels(&one, &from16);
@@ -171,7 +171,7 @@ static void test_one_call_is_two(void **state)
     kb_image images[2] = {gray_view(), deep_view()};
     kb_model *model;
     (void)state;
-    assert_int_equal(kb_model_builtin("bad256", &model), KB_OK);
+    assert_int_equal(kb_model_builtin("bad256", NULL, &model), KB_OK);
     for (int which = 0; which < 6; which++) {
         const kb_image *image = &images[which & 1];
         kb_detect_options detect;
@@ -180,7 +180,7 @@ static void test_one_call_is_two(void **state)
         KB_INIT(detect);
         KB_INIT(describe);
         detect.detector = (kb_detector)(KB_DETECTOR_ORB + which / 2);
-        describe.scale = kb_model_scale(model, kb_detector_name(detect.detector));
+        describe.scale = kb_model_scale(model, kb_name(KB_NAMES_DETECTOR, detect.detector));
         assert_int_equal(detect_keypoints(image, &detect, NULL, expected, MOST, &n, NULL), KB_OK);
         assert_int_equal(describe_keypoints(model, image, expected, n, &describe, NULL, rows, flags), KB_OK);
         assert_int_equal(detect_and_describe(model, image, &detect, NULL, NULL, found, MOST, again, flags_again,

@@ -106,7 +106,7 @@ static kb_detect_options draw_options(uint64_t *seed)
 /* ---- ways ---- */
 
 #define MAX_THREADS 5
-static kb_pool *pools[MAX_THREADS + 1];
+static kb_parallel *pools[MAX_THREADS + 1];
 
 static const struct {
     int32_t threads, low_memory;
@@ -117,7 +117,7 @@ static const struct {
 static int pools_create(void **state)
 {
     (void)state;
-    for (int32_t i = 2; i <= MAX_THREADS; i++) assert_int_equal(kb_pool_create(i, &pools[i]), KB_OK);
+    for (int32_t i = 2; i <= MAX_THREADS; i++) assert_int_equal(kb_pool_create(i, NULL, &pools[i]), KB_OK);
     return 0;
 }
 
@@ -135,15 +135,15 @@ static size_t check_image(const char *name, const kb_image *image, kb_detect_opt
     size_t n = expected->n;
     assert_true(n <= (size_t)o.max_keypoints);
     for (size_t i = 0; i < KBI_COUNT(ways); i++) {
-        o.parallel = kb_pool_parallel(pools[ways[i].threads]);
+        o.parallel = pools[ways[i].threads];
         o.low_memory = ways[i].low_memory;
         if (ways[i].cpu) assert_int_equal(kb_cpu_limit(ways[i].cpu), KB_OK);
         found *other = detect_view(image, &o);
         if (ways[i].cpu) assert_int_equal(kb_cpu_limit(getenv("KEYBITS_CPU")), KB_OK);
         if (other->n != n || memcmp(other->k, expected->k, n * sizeof *other->k) != 0)
             fail_msg("%s, %s %s, %d keypoints, every_level %d: %d threads, low_memory %d, cpu %s differ", name,
-                     kb_detector_name(o.detector), kb_selection_name(o.selection), o.max_keypoints, o.every_level,
-                     ways[i].threads, ways[i].low_memory, ways[i].cpu ? ways[i].cpu : "all");
+                     kb_name(KB_NAMES_DETECTOR, o.detector), kb_name(KB_NAMES_SELECTION, o.selection), o.max_keypoints,
+                     o.every_level, ways[i].threads, ways[i].low_memory, ways[i].cpu ? ways[i].cpu : "all");
         free(other);
     }
     free(expected);

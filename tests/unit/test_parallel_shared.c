@@ -69,7 +69,7 @@ static void *ask_often(void *context)
     const common *c = context;
     kb_workspace *workspace = NULL;
     answers *mine = calloc(1, sizeof *mine);
-    intptr_t good = mine && kb_workspace_create(&workspace) == KB_OK;
+    intptr_t good = mine && kb_workspace_create(NULL, &workspace) == KB_OK;
     for (int i = 0; good && i < ROUNDS * IMAGES; i++) {
         const view *v = &c->views[i % IMAGES];
         const answers *expected = &c->expected[i % IMAGES];
@@ -111,8 +111,8 @@ static void one_model_and_one_index_for_all(void **state)
     vo.levels = 2;
     o.keep_features = 1;
     for (int i = 0; i < IMAGES; i++) view_make(model, 32, (uint64_t)i + 3, &views[i]);
-    assert_int_equal(kb_vocabulary_train(views[0].rows, views[0].n, 32, &vo, &vocabulary, NULL), KB_OK);
-    assert_int_equal(kb_index_create(vocabulary, &o, &index, NULL), KB_OK);
+    assert_int_equal(kb_vocabulary_train(views[0].rows, views[0].n, 32, &vo, NULL, &vocabulary, NULL), KB_OK);
+    assert_int_equal(kb_index_create(vocabulary, &o, NULL, &index, NULL), KB_OK);
     for (int i = 0; i < IMAGES; i++) {
         kb_features f = features_of(&views[i]);
         assert_int_equal(kb_index_add(index, &f, (uint64_t)i, NULL, NULL, NULL), KB_OK);
@@ -234,7 +234,7 @@ static void *call_often(void *context)
 {
     const stress *s = context;
     kb_workspace *workspace = NULL;
-    intptr_t good = kb_workspace_create(&workspace) == KB_OK;
+    intptr_t good = kb_workspace_create(NULL, &workspace) == KB_OK;
     uint64_t order = (uint64_t)(uintptr_t)&workspace; /* another one in each thread */
     for (int i = 0; good && i < CALLS; i++) {
         uint64_t number = kbi_random_next(&order) % CALLS;
@@ -260,8 +260,8 @@ static void any_calls_at_once(void **state)
     vo.levels = 2;
     o.keep_features = 1;
     for (int i = 0; i < IMAGES; i++) view_make(model, 32, (uint64_t)i + 3, &views[i]);
-    assert_int_equal(kb_vocabulary_train(views[0].rows, views[0].n, 32, &vo, &vocabulary, NULL), KB_OK);
-    assert_int_equal(kb_index_create(vocabulary, &o, &index, NULL), KB_OK);
+    assert_int_equal(kb_vocabulary_train(views[0].rows, views[0].n, 32, &vo, NULL, &vocabulary, NULL), KB_OK);
+    assert_int_equal(kb_index_create(vocabulary, &o, NULL, &index, NULL), KB_OK);
     for (int i = 0; i < IMAGES; i++) {
         kb_features f = features_of(&views[i]);
         assert_int_equal(kb_index_add(index, &f, (uint64_t)i, NULL, NULL, NULL), KB_OK);
