@@ -202,6 +202,40 @@ static void test_one_call_is_two(void **state)
     kb_model_free(model);
 }
 
+/* Every order of colours gives the level-0 image that the weights say, and a gray picture itself. */
+static void test_colours_become_gray(void **state)
+{
+    (void)state;
+    static uint8_t colour[WIDTH * HEIGHT * 4], expected[WIDTH * HEIGHT];
+    static const struct {
+        kb_format format;
+        int bytes, red, blue;
+    } orders[] = {{KB_FORMAT_RGB8, 3, 0, 2}, {KB_FORMAT_BGR8, 3, 2, 0}, {KB_FORMAT_RGBA8, 4, 0, 2},
+                  {KB_FORMAT_BGRA8, 4, 2, 0}};
+    uint64_t seed = 9;
+    for (size_t k = 0; k < 2 * KBI_COUNT(orders); k++) {
+        const int bytes = orders[k / 2].bytes, plain = k % 2;
+        for (int i = 0; i < WIDTH * HEIGHT; i++) {
+            uint8_t *p = colour + i * bytes, rgb[3];
+            for (int c = 0; c < 3; c++) rgb[c] = plain ? gray[i] : (uint8_t)kbi_random_next(&seed);
+            p[3 % bytes] = 7; /* alpha, which counts for nothing */
+            p[orders[k / 2].red] = rgb[0], p[1] = rgb[1], p[orders[k / 2].blue] = rgb[2];
+            expected[i] = (uint8_t)((9798 * rgb[0] + 19235 * rgb[1] + 3735 * rgb[2] + 16384) / 32768);
+        }
+        if (plain) assert_memory_equal(expected, gray, sizeof gray);
+        kb_image image = {colour, WIDTH, HEIGHT, bytes * WIDTH, orders[k / 2].format, 0};
+        kb_pyramid pyramid;
+        size_t size;
+        uint8_t *buffer = build(&image, NULL, &pyramid, &size);
+        for (int32_t y = 0; y < HEIGHT; y++)
+            assert_memory_equal((const uint8_t *)pyramid.level[0].data + y * pyramid.level[0].stride,
+                                expected + y * WIDTH, WIDTH);
+        free(buffer);
+        image.stride--;
+        assert_int_equal(kb_pyramid_build(&image, NULL, NULL, NULL, 0, NULL, &size), KB_E_IMAGE);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +244,7 @@ int main(void)
         cmocka_unit_test(test_pyramid_goes_down_to_the_smallest_level),
         cmocka_unit_test(test_pyramid_of_wrong_input),
         cmocka_unit_test(test_one_call_is_two),
+        cmocka_unit_test(test_colours_become_gray),
     };
     return cmocka_run_group_tests_name("features", tests, render, NULL);
 }

@@ -222,6 +222,51 @@ static void test_guided_bad_input(void **state)
                      KB_E_ARGUMENT);
 }
 
+/* A workspace of a caller's buffer with what the limits ask for. */
+static kb_workspace *reserved(kb_workspace_limits *limits, void **buffer)
+{
+    size_t bytes;
+    kb_workspace *ws;
+    assert_int_equal(kb_workspace_reserve(NULL, limits, &bytes, NULL), KB_OK);
+    *buffer = malloc(bytes);
+    assert_int_equal(kb_workspace_create_in(*buffer, bytes, &ws), KB_OK);
+    return ws;
+}
+
+static void test_guided_in_reserved_memory(void **state)
+{
+    (void)state;
+    static frame a, b;
+    static kb_guide guides[N];
+    static kb_match matches[N];
+    kb_workspace_limits limits;
+    size_t count;
+    void *buffer;
+    make_frames(&a, &b, guides, 8);
+    KB_INIT(limits);
+    limits.rows_a = limits.rows_b = N;
+    limits.row_bytes = BYTES;
+    limits.guided = 1;
+    kb_workspace *ws = reserved(&limits, &buffer);
+    assert_int_equal(match_guided(a.rows, guides, N, b.rows, b.keypoints, N, BYTES, NULL, ws, matches, &count), KB_OK);
+    assert_true(count > 100);
+    free(buffer);
+    kb_error error;
+    kb_features fa = arrays_features(NULL, a.rows, N, BYTES), fb = arrays_features(b.keypoints, b.rows, N, BYTES);
+    guides[3].reserved[1] = 1;
+    assert_int_equal(kb_match_guided(&fa, guides, &fb, NULL, NULL, matches, &count, &error), KB_E_STRUCT);
+    guides[3].reserved[1] = 0;
+    limits.rows_a = limits.rows_b = limits.guided = 0;
+    limits.pairs = 10;
+    ws = reserved(&limits, &buffer);
+    assert_int_equal(kb_match_guided(&fa, guides, &fb, NULL, ws, matches, &count, &error), KB_E_MEMORY);
+    assert_string_equal(error.field, "rows_a, rows_b, row_bytes, guided");
+    limits.guided = 2;
+    assert_int_equal(kb_workspace_reserve(NULL, &limits, &count, &error), KB_E_ARGUMENT);
+    assert_string_equal(error.text, "guided is 2, but must be 0 to 1");
+    free(buffer);
+}
+
 /* ---------------------------------------------------------------------------------------------------------- stereo */
 
 /* A texture that is smooth below a pixel, so that it can be moved by fractions. */
@@ -265,10 +310,17 @@ static void test_stereo(void **state)
     o.max_disparity = 60;
     o.max_distance = 60;
     double error[2] = {0, 0};
+    kb_workspace_limits limits;
+    void *buffer;
+    KB_INIT(limits);
+    limits.width = WIDTH, limits.height = HEIGHT;
+    limits.rows_a = nl, limits.rows_b = nr, limits.row_bytes = BYTES;
+    limits.stereo = 1;
+    kb_workspace *ws = reserved(&limits, &buffer);
     for (int refined = 0; refined < 2; refined++) {
         o.left = refined ? &li : NULL;
         o.right = refined ? &ri : NULL;
-        assert_int_equal(match_stereo(rl, kl, nl, rr, kr, nr, BYTES, &o, NULL, matches, &count), KB_OK);
+        assert_int_equal(match_stereo(rl, kl, nl, rr, kr, nr, BYTES, &o, ws, matches, &count), KB_OK);
         assert_true(count > 100);
         *(refined ? &fine : &coarse) = count;
         size_t good = 0;
@@ -291,6 +343,7 @@ static void test_stereo(void **state)
     assert_int_equal(match_stereo(rl, kl, nl, rr, kr, nr, BYTES, &o, NULL, matches, &count), KB_E_ARGUMENT);
     assert_int_equal(match_stereo(NULL, NULL, 0, rr, kr, nr, BYTES, NULL, NULL, NULL, &count), KB_OK);
     kb_model_free(model);
+    free(buffer);
 }
 
 /* The limits that the header documents: one more is refused, with a sentence that names the limit, before anything is
@@ -330,7 +383,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_guided_is_the_plain_loop),
         cmocka_unit_test(test_guides_of_geometries), cmocka_unit_test(test_turns_must_agree),
-        cmocka_unit_test(test_guided_bad_input),
+        cmocka_unit_test(test_guided_bad_input), cmocka_unit_test(test_guided_in_reserved_memory),
         cmocka_unit_test(test_stereo),
         cmocka_unit_test(test_documented_limits),
     };

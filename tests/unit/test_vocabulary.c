@@ -462,6 +462,43 @@ static void test_wrong_arguments(void **state)
     kb_vocabulary_free(NULL);
 }
 
+typedef struct reports {
+    size_t calls, last, stop_at;
+} reports;
+
+static int32_t count_report(void *context, size_t done, size_t total)
+{
+    reports *r = context;
+    assert_true(done > r->last && done <= total);
+    r->last = done;
+    return ++r->calls != r->stop_at;
+}
+
+static void test_training_reports_and_stops(void **state)
+{
+    (void)state;
+    enum { ROWS = 3000 };
+    static uint8_t rows[ROWS * 8];
+    uint64_t seed = 4;
+    for (size_t i = 0; i < sizeof rows; i++) rows[i] = (uint8_t)kbi_random_next(&seed);
+    kb_vocabulary_options o;
+    kb_vocabulary *v;
+    kb_error error;
+    reports r = {0, 0, 0};
+    KB_INIT(o);
+    o.levels = 3;
+    o.report = count_report;
+    o.report_context = &r;
+    assert_int_equal(kb_vocabulary_train(rows, ROWS, 8, &o, NULL, &v, &error), KB_OK);
+    assert_true(r.calls == 3 && r.last == 3 * ROWS);
+    kb_vocabulary_free(v);
+    r = (reports){0, 0, 2};
+    assert_int_equal(kb_vocabulary_train(rows, ROWS, 8, &o, NULL, &v, &error), KB_E_STOPPED);
+    assert_null(v);
+    assert_string_equal(error.text, kb_status_string(KB_E_STOPPED));
+    assert_int_equal(r.calls, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -471,6 +508,7 @@ int main(void)
         cmocka_unit_test(test_counter),               cmocka_unit_test(test_load_and_damage),
         cmocka_unit_test(test_wrong_trees), cmocka_unit_test(test_deep_trees),           cmocka_unit_test(test_create),
         cmocka_unit_test(test_other_models_are_refused), cmocka_unit_test(test_wrong_arguments),
+        cmocka_unit_test(test_training_reports_and_stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
