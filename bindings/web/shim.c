@@ -8,6 +8,7 @@
 #include <string.h>
 #include <wasm_simd128.h>
 
+#include <keybits/advanced.h>
 #include <keybits/index.h>
 
 #define EXPORT(name) __attribute__((export_name(#name), visibility("default"))) name
