@@ -42,9 +42,9 @@ static kb_status detect_view(view_pair *pair, int side, const kb_detect_options 
     kb_status status = kb_detect(&pair->image[side], &options, pair->workspace, f, NULL);
     if (status != KB_OK) return status;
     pair->regions[side] = io_alloc(f->n, sizeof(kbi_region));
+    double scale = (double)kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, f->detector));
     for (size_t i = 0; i < f->n; i++)
-        pair->regions[side][i] =
-            kbi_region_through(view->to_photo, &f->keypoints[i], (double)kb_detector_scale(options.detector));
+        pair->regions[side][i] = kbi_region_through(view->to_photo, &f->keypoints[i], scale);
     return status;
 }
 
@@ -55,7 +55,7 @@ kb_status view_pair_make(view_pair *pair, const kb_image *photo, view_kind kind,
     uint64_t state = seed;
     memset(pair, 0, sizeof *pair);
     kbi_view_identity(photo->width, photo->height, &views[0]);
-    kb_status status = kb_workspace_create(&pair->workspace);
+    kb_status status = kb_workspace_create(NULL, &pair->workspace);
     if (status == KB_OK) status = render_view(pair, photo, kind, &state, &views[1]);
     for (int side = 0; side < 2 && status == KB_OK; side++)
         status = detect_view(pair, side, detection, &views[side]);

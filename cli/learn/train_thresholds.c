@@ -101,7 +101,7 @@ static bool orb_available(io_error *error) { return ev_peers_available(error); }
 
 static bool describe_orb(const kb_image *image, const kb_features *f, io_rows *rows, io_error *error)
 {
-    return ev_peer_describe("cv:orb", image, f->keypoints, f->n, kb_detector_scale(f->detector), rows, error);
+    return ev_peer_describe("cv:orb", image, f->keypoints, f->n, kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, f->detector)), rows, error);
 }
 #else
 static bool orb_available(io_error *error) { return io_fail(error, "this build is without OpenCV"); }
@@ -215,7 +215,7 @@ static bool store_limits(const descriptor *d, const limits *at, io_error *error)
     changed.threshold_low = at->low;
     changed.threshold_high = at->high;
     changed.ratio = (float)at->ratio / RATIO_STEPS;
-    if (kb_model_create(&changed, &model, &why) != KB_OK) return io_fail(error, "%s: %s", d->name, why.text);
+    if (kb_model_create(&changed, NULL, &model, &why) != KB_OK) return io_fail(error, "%s: %s", d->name, why.text);
     bool ok = train_model_save(model, d->name, error);
     kb_model_free(model);
     return ok;
@@ -259,7 +259,7 @@ static bool report(threshold_job *job, const cli_common *common, io_error *error
 static bool is_built_in(const char *name)
 {
     const char *known;
-    for (int32_t i = 0; (known = kb_model_builtin_name(i, NULL)); i++)
+    for (int32_t i = 0; (known = kb_name(KB_NAMES_MODEL, i)); i++)
         if (strcmp(known, name) == 0) return true;
     return false;
 }
@@ -303,7 +303,7 @@ static int thresholds_run(cli_common *common, void *context, int count, char **a
     if ((job->rate_low > 0) != (job->rate_high > 0) || (job->rate_low > 0) != (job->precision > 0) ||
         job->rate_low > job->rate_high)
         return cli_usage_error(common, "--rate-low, --rate-high and --precision go together, the lower rate first");
-    if (job->detection.detector == 0) job->detection.detector = kb_detector_default();
+    if (job->detection.detector == 0) job->detection.detector = kb_detector_at(0);
     job->detection.parallel = common->parallel;
     bool ok = cli_claim_images(common, count, arguments, &photos, &error) && open_descriptors(job, &error) &&
               count_photos(job, common, &photos, &error) && report(job, common, &error);
