@@ -101,7 +101,8 @@ static bool orb_available(io_error *error) { return ev_peers_available(error); }
 
 static bool describe_orb(const kb_image *image, const kb_features *f, io_rows *rows, io_error *error)
 {
-    return ev_peer_describe("cv:orb", image, f->keypoints, f->n, kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, f->detector)), rows, error);
+    float scale = kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, f->detector));
+    return ev_peer_describe("cv:orb", image, f->keypoints, f->n, scale, rows, error);
 }
 #else
 static bool orb_available(io_error *error) { return io_fail(error, "this build is without OpenCV"); }
