@@ -19,7 +19,7 @@
 #include "scratch.h"
 #include "solid.h"
 
-enum { REFERENCES = 12, CLUTTER = 4, SIDE = 1000, SMALL = SIDE / 2, MAX_SIZE = 1000, MIN_INLIERS = 15 };
+enum { REFERENCES = 40, CANDIDATES = 10, CLUTTER = 4, SIDE = 1000, SMALL = SIDE / 2, MAX_SIZE = 1000, MIN_INLIERS = 15 };
 
 static int photographs = 16;
 static uint8_t *textures[REFERENCES + CLUTTER]; /* SIDE x SIDE */
@@ -138,13 +138,13 @@ static int recognise(const kb_index *index, const uint8_t *pixels, int32_t width
 {
     features f;
     kb_index_query_options o;
-    kb_index_result results[20];
+    kb_index_result results[CANDIDATES];
     size_t count, best = 0;
     KB_INIT(o);
-    o.verify = 20;
+    o.verify = CANDIDATES; /* a quarter of the references: the words must find the right one */
     describe_pixels(pixels, width, height, &f);
     kb_features view = features_view(&f);
-    assert_int_equal(kb_index_query(index, &view, &o, NULL, results, 20, &count, NULL), KB_OK);
+    assert_int_equal(kb_index_query(index, &view, &o, NULL, results, CANDIDATES, &count, NULL), KB_OK);
     features_free(&f);
     for (size_t i = 1; i < count; i++)
         if (results[i].inliers > results[best].inliers) best = i;
