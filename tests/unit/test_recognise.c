@@ -19,19 +19,32 @@
 #include "scratch.h"
 #include "solid.h"
 
-enum { REFERENCES = 40, CANDIDATES = 10, CLUTTER = 4, SIDE = 1000, SMALL = SIDE / 2, MAX_SIZE = 1000, MIN_INLIERS = 15 };
+enum { REFERENCES = 60, CANDIDATES = 20, CLUTTER = 4, SIDE = 1000, SMALL = SIDE / 2, MAX_SIZE = 1000, MIN_INLIERS = 15 };
 
 static int photographs = 16;
 static uint8_t *textures[REFERENCES + CLUTTER]; /* SIDE x SIDE */
 static kb_model *model;
 static pipeline line;
 
+/* A poster: forty boxes and ellipses of any size, angle and gray, on a texture whose scale differs from poster to
+ * poster. */
 static uint8_t *make_texture(uint32_t seed)
 {
     uint8_t *pixels = malloc(SIDE * SIDE);
     assert_non_null(pixels);
+    double scale = 2 + 6 * solid_random(seed, 0, 0);
     for (int i = 0; i < SIDE * SIDE; i++)
-        pixels[i] = (uint8_t)(255 * solid_texture(1000 * seed, 4.0 * (i % SIDE) / SIDE, 4.0 * (i / SIDE) / SIDE));
+        pixels[i] = (uint8_t)(255 * solid_texture(1000 * seed, scale * (i % SIDE) / SIDE, scale * (i / SIDE) / SIDE));
+    for (int32_t shape = 1; shape <= 40; shape++) {
+        double r[7];
+        for (int32_t k = 0; k < 7; k++) r[k] = solid_random(seed, shape, k);
+        double c = cos(3 * r[0]), d = sin(3 * r[0]), a = SIDE * (0.01 + 0.12 * r[1]), b = SIDE * (0.01 + 0.12 * r[2]);
+        for (int i = 0; i < SIDE * SIDE; i++) {
+            double x = i % SIDE - SIDE * r[3], y = i / SIDE - SIDE * r[4], u = (c * x + d * y) / a, v = (c * y - d * x) / b;
+            if (r[5] < 0.5 ? fabs(u) < 1 && fabs(v) < 1 : u * u + v * v < 1)
+                pixels[i] = (uint8_t)(0.25 * pixels[i] + 190 * r[6]);
+        }
+    }
     return pixels;
 }
 
@@ -141,7 +154,7 @@ static int recognise(const kb_index *index, const uint8_t *pixels, int32_t width
     kb_index_result results[CANDIDATES];
     size_t count, best = 0;
     KB_INIT(o);
-    o.verify = CANDIDATES; /* a quarter of the references: the words must find the right one */
+    o.verify = CANDIDATES; /* a third of the references: words and samples must find the right one */
     describe_pixels(pixels, width, height, &f);
     kb_features view = features_view(&f);
     assert_int_equal(kb_index_query(index, &view, &o, NULL, results, CANDIDATES, &count, NULL), KB_OK);
