@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* A fundamental or essential matrix when most of the scene is one plane.
  *
  * Seven pairs of which five or more lie on a plane do not determine F: any epipole goes with the plane's homography

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* The essential matrix between two calibrated cameras: x2^T E x1 = 0 for rays x1, x2, E = [t]x R.
  *
  * E has two equal singular values and one that is zero: E = U diag(s, s, 0) V^T. In the bases U and V a small change

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* From the caller's pairs to those that take part: finite, different, best first, normalised. */
 #include <math.h>
 

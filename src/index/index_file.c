@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per image, file or model. */
 /* The index file (docs/index-format.md): header, vocabulary, images, names, one segment, kept features, checksum. */
 #include "index/index.h"
 

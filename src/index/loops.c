@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per image, file or model. */
 /* Loop closing in a sequence: candidates from the index without the last images, grouped into islands of neighbours,
  * the best image of the best islands checked by matching and geometry.
  *

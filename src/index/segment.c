@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per image, file or model. */
 /* Segments of inverted lists: making one out of an image, and merging. */
 #include "index/index.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per image, file or model. */
 /* The vocabulary file (docs/index-format.md): little endian, a header of 144 bytes, the tree, the rows of its nodes,
  * the weights of its words. Loading checks it and keeps a pointer. */
 #include "index/vocabulary.h"

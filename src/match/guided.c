@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* Guided matching: every query has a point or a line where it is expected, and is compared with the keypoints near it
  * only. The ratio and distance tests come first, then one-to-one; last go matches whose turn few others have. */
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2 on x86: for old processors. */
 /* The kernels of this module in plain C. */
 #include "common/cpu.h"
 #include "match/hamming_rows.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* Nearest neighbours, in one pass over the matrix of distances.
  *
  * The matrix has a row per row of a and a column per row of b. It is walked once, in tiles that fit into the first

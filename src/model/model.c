@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per image, file or model. */
 /* Models from tables: checks, and the boxes sorted for describing. */
 #include <math.h>
 

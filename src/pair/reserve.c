@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per image, file or model. */
 /* How much workspace calls take: each module lays out its buffers in a workspace that only counts, by the code that
  * lays them out for work, so the number is exact. This module stands above all others. */
 #include "common/options.h"

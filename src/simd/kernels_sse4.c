@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os on x86: for old processors. */
 /* The kernels for SSE4.2 with POPCNT, for CPUs before AVX2. */
 #include "simd/kernels.h"
 

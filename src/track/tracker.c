@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per image, file or model. */
 /* kb_tracker: points over the frames of a camera. It keeps the pyramid of the last frame and the points in it; a frame's
  * points are followed from there, and cells of the image without a point get a new one. */
 #include "common/cpu.h"
