@@ -16,8 +16,8 @@
  * since most searches have ended by then.
  *
  * A model is scored by a robust sum over all pairs (rho in fit.h). Most models are wrong and leave early, by a
- * sequential probability ratio test (Matas and Chum 2005): with d the share of inliers of a wrong model and e that of
- * one worth having, the likelihood ratio after i pairs with k inliers passes the bound A when k < slope x i - start,
+ * sequential probability ratio test (Matas and Chum 2005): with d and e the shares of inliers of a wrong model and
+ * of one worth having, the likelihood ratio after i pairs with k inliers passes the bound A when k < slope x i - start,
  * a straight line that is computed once for every e.
  *
  * A sample's model that beats all sample models before it is optimised: least squares over pairs within a wide

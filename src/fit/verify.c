@@ -70,7 +70,7 @@ static bool one_place(const double *a, const double *b, int32_t axes, double rad
     return true;
 }
 
-/* The free entry for a cell, or NULL when a place in its chain is that of the pixels. */
+/* The free entry for a cell, or NULL when its chain has a place with these pixels. */
 static int32_t *place_find(const fit_pairs *pairs, int32_t *table, size_t mask, uint64_t hash, const double *pixels)
 {
     size_t at = (size_t)(hash >> 32) & mask;
@@ -82,7 +82,7 @@ static int32_t *place_find(const fit_pairs *pairs, int32_t *table, size_t mask, 
     return &table[at];
 }
 
-/* Whether no place in the table is that of the slot, which then is entered. The hash of a cell is a sum over the axes. */
+/* Enters the slot, unless the table has its place already; then false. The hash of a cell is a sum over the axes. */
 static bool new_place(const fit_pairs *pairs, int32_t *table, size_t mask, int32_t s)
 {
     static const uint64_t odd[4] = {0x9e3779b97f4a7c15u, 0xbf58476d1ce4e5b9u, 0x94d049bb133111ebu, 0xd6e8feb86659fd93u};

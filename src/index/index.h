@@ -14,7 +14,7 @@ typedef struct kbi_bag {
     double l1;           /* the sum of tf-idf values */
     uint64_t self;       /* the score of the image with itself before normalisation */
 } kbi_bag;
-/* Memory is that of the workspace. */
+/* Memory comes from the workspace. */
 kb_status kbi_bag_create(const kb_vocabulary *v, const kb_features *features, bool signatures,
                          kb_workspace *workspace, kbi_bag *bag, kb_error *error);
 

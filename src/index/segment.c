@@ -151,7 +151,7 @@ kb_status kbi_segments_merge(kb_index *index, size_t first, size_t count, const 
         room.words += segments[i].words;
         room.entries += segments[i].entries;
     }
-    if (index->removed > 0) room = kbi_segments_count(index, first, count); /* no room for what is gone */
+    if (index->removed > 0) room = kbi_segments_count(index, first, count); /* no room for removed images */
     if (room.words > index->vocabulary->words) room.words = index->vocabulary->words;
     if (!writer_create(&m.w, &merged, index, room.words, room.entries)) return KB_E_MEMORY;
     kbi_segments_walk(index, first, count, &visitor);

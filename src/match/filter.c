@@ -4,7 +4,7 @@
  * A match of two keypoints with sizes and angles is a hypothesis of the similarity around it: as complex numbers, an
  * offset d in image a becomes m d in image b, m = (size_b / size_a) e^(i (angle_b - angle_a)). Two matches whose
  * keypoints are neighbours in image a support each other when their similarities agree, up to the errors that
- * detectors make in angle and scale, and when the offset of their points in b is that of a under the mean of both:
+ * detectors make in angle and scale, and when the mean of both takes the offset of their points in a to b:
  *     |d_b - m d_a| <= tolerance |m d_a| + SLACK (mean size in b).
  * The points of wrong matches lie anywhere in b, so a wrong match finds support by chance only. The first round
  * keeps what has one supporter; the second asks for `min_support` among these, so that wrong matches cannot keep each

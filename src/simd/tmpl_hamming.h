@@ -24,7 +24,7 @@
 #define PLANE_BYTES  32     /* of a row, with FULL_VECS; rows up to twice as long have HALF_VECS */
 #define STEPS        64     /* in a key */
 #define TILE_MIN_ROWS 16     /* rows of a from which on the transposition pays */
-#define NO_KEY       0xffc0 /* that of a lane beyond the rows of b, and all above */
+#define NO_KEY       0xffc0 /* the key of a lane beyond the rows of b; all above too */
 
 #ifdef VEC_COUNTS_BITS
 #    define UNIT_PLANES 1 /* vecs of planes that a 16-bit unit of VEC_LANES rows takes */

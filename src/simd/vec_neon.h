@@ -315,7 +315,7 @@ VEC_INLINE void v_dot_eight(vec_eight *sums, vec four, const int8_t *weights)
     sums->low = v_dot_four(sums->low, values, vld1q_s8(weights));
     sums->high = v_dot_four(sums->high, values, vld1q_s8(weights + 16));
 }
-/* A bit for each sum, 1 when it is above 0; that of the last sum is the highest. */
+/* A bit for each sum, 1 when it is above 0; the last sum has the highest bit. */
 VEC_INLINE uint8_t v_eight_signs(const vec_eight *sums)
 {
     static const uint32_t bits[8] = {1, 2, 4, 8, 16, 32, 64, 128};

@@ -289,7 +289,7 @@ VEC_INLINE void v_dot_eight(vec_eight *sums, vec four, const int8_t *weights)
     sums->low = w_dot_four(sums->low, four, v_loadu(weights));
     sums->high = w_dot_four(sums->high, four, v_loadu(weights + 16));
 }
-/* A bit for each sum, 1 when it is above 0; that of the last sum is the highest. */
+/* A bit for each sum, 1 when it is above 0; the last sum has the highest bit. */
 VEC_INLINE uint8_t v_eight_signs(const vec_eight *sums)
 {
     uint32_t low = wasm_i32x4_bitmask(wasm_i32x4_gt(sums->low, v_zero()));
