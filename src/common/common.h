@@ -184,8 +184,8 @@ double kbi_log(double x);
 /* The largest r with r * r <= v. */
 uint32_t kbi_isqrt(uint64_t v);
 /* Cholesky: a symmetric n x n matrix, of which the lower half is read, becomes its lower factor. False when it is not
- * positive definite: a pivot is at most `least` of its entry. Then b becomes the solution of A x = b. */
-bool kbi_cholesky(double *a, int32_t n, double least);
+ * positive definite: a pivot is at most `min` of its entry. Then b becomes the solution of A x = b. */
+bool kbi_cholesky(double *a, int32_t n, double min);
 void kbi_cholesky_solve(const double *l, int32_t n, double *b);
 
 /* ---- sorting ---- */

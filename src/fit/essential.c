@@ -112,7 +112,7 @@ bool kbi_fit_essential_pose(const double *e, const fit_pairs *pairs, const int32
                             double rotation[9], double translation[3])
 {
     svd3 d;
-    int32_t most = -1;
+    int32_t max = -1;
     if (!decompose(e, &d)) return false;
     for (int32_t candidate = 0; candidate < 4; candidate++) {
         /* R = U W V^T, W the turn by +-90 degrees about the third axis; t = +-u3. */
@@ -122,8 +122,8 @@ bool kbi_fit_essential_pose(const double *e, const fit_pairs *pairs, const int32
         add_outer(&d, 2, 2, 1, r);
         for (int32_t i = 0; i < 3; i++) t[i] = sign * d.u[2][i];
         int32_t front = count_in_front(r, t, pairs, list, count);
-        if (front <= most) continue;
-        most = front;
+        if (front <= max) continue;
+        max = front;
         memcpy(rotation, r, sizeof r);
         memcpy(translation, t, sizeof t);
     }

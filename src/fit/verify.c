@@ -41,8 +41,8 @@ bool kbi_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance, double l
  * overflowed to NaN is there, too. */
 static int64_t cell_along(double x)
 {
-    const double most = 2e9;
-    x = x < most ? (x > -most ? x : -most) : most;
+    const double max = 2e9;
+    x = x < max ? (x > -max ? x : -max) : max;
     int64_t cell = (int64_t)x;
     return cell - ((double)cell > x);
 }
@@ -173,11 +173,11 @@ bool kbi_fit_significant(const fit_kind *kind, const fit_pairs *pairs, const fit
 int32_t kbi_fit_least_inliers(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch)
 {
     int32_t *places = scratch->part.slot, all = kbi_fit_places(pairs, NULL, pairs->n, scratch, places);
-    int32_t most = count_cells(pairs, places, all, scratch), low = kind->sample, high = most;
-    if (!believable(kind, pairs, most, most)) return 0;
+    int32_t max = count_cells(pairs, places, all, scratch), low = kind->sample, high = max;
+    if (!believable(kind, pairs, max, max)) return 0;
     while (low < high) { /* more inliers are more believable */
         int32_t middle = low + (high - low) / 2;
-        if (believable(kind, pairs, most, middle)) high = middle;
+        if (believable(kind, pairs, max, middle)) high = middle;
         else low = middle + 1;
     }
     return high;

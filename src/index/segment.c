@@ -54,13 +54,13 @@ static void writer_word(segment_writer *w, uint32_t word)
 /* The least word at the cursors; UINT64_MAX: all are at their ends. */
 static uint64_t least_word(const kbi_segment *segments, size_t count, const size_t *cursor)
 {
-    uint64_t least = UINT64_MAX;
+    uint64_t min = UINT64_MAX;
     for (size_t i = 0; i < count; i++) {
         if (cursor[i] >= segments[i].words) continue;
         uint32_t word = kbi_directory_word(&segments[i], cursor[i]);
-        if (word < least) least = word;
+        if (word < min) min = word;
     }
-    return least;
+    return min;
 }
 
 static bool entry_stays(const kb_index *index, const kbi_segment *s, uint64_t entry)

@@ -34,12 +34,12 @@ struct kb_tracker {
 
 static bool tracker_allocate(kb_tracker *t)
 {
-    size_t most = (size_t)t->o.max_points;
-    t->found_room = CANDIDATES * most;
-    t->tracks = kbi_allocate_array(&t->allocator, most, sizeof *t->tracks);
-    t->from = kbi_allocate_array(&t->allocator, most, sizeof *t->from);
-    t->to = kbi_allocate_array(&t->allocator, most, sizeof *t->to);
-    t->correlations = kbi_allocate_array(&t->allocator, most, sizeof *t->correlations);
+    size_t max = (size_t)t->o.max_points;
+    t->found_room = CANDIDATES * max;
+    t->tracks = kbi_allocate_array(&t->allocator, max, sizeof *t->tracks);
+    t->from = kbi_allocate_array(&t->allocator, max, sizeof *t->from);
+    t->to = kbi_allocate_array(&t->allocator, max, sizeof *t->to);
+    t->correlations = kbi_allocate_array(&t->allocator, max, sizeof *t->correlations);
     t->found = kbi_allocate_array(&t->allocator, t->found_room, sizeof *t->found);
     bool got = t->tracks && t->from && t->to && t->correlations && t->found;
     for (int i = 0; i < 2 && got; i++) got = kb_workspace_create(&t->allocator, &t->frames[i].memory) == KB_OK;
