@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per image, file or model. */
 /* Names of values: each module knows its own. */
 #include "detect/detect.h"
 #include "fit/fit.h"
