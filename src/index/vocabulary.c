@@ -232,7 +232,7 @@ kb_status kb_vocabulary_get_info(const kb_vocabulary *vocabulary, kb_vocabulary_
         .branching = (int32_t)kbi_get_u32(vocabulary->block + 16),
         .levels = (int32_t)kbi_get_u32(vocabulary->block + 20),
         .scoring = (int32_t)kbi_get_u32(vocabulary->block + 32),
-        .weighting = (kb_weighting)kbi_get_u32(vocabulary->block + 36),
+        .weighting = (int32_t)kbi_get_u32(vocabulary->block + 36),
         .model_id = vocabulary->model_id,
         .model_name = vocabulary->model_name,
         .bytes = vocabulary->size,

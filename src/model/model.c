@@ -5,7 +5,7 @@
 
 #include "model/model.h"
 
-const char *kbi_kind_name(int32_t kind)
+const char *kbi_kind_name(kb_kind kind)
 {
     switch (kind) {
     case KB_KIND_BAD: return "bad";
@@ -13,18 +13,18 @@ const char *kbi_kind_name(int32_t kind)
     case KB_KIND_HASHSIFT: return "hashsift";
     case KB_KIND_SIFT: return "sift";
     case KB_KIND_ROOTSIFT: return "rootsift";
-    default: return NULL;
+    default: return "?";
     }
 }
 
-const char *kbi_sampler_name(int32_t sampler)
+const char *kbi_sampler_name(kb_sampler sampler)
 {
     switch (sampler) {
     case KB_SAMPLER_PATCH: return "patch";
     case KB_SAMPLER_IMAGE: return "image";
     case KB_SAMPLER_OCTAVES: return "octaves";
     case KB_SAMPLER_CELLS: return "cells";
-    default: return NULL;
+    default: return "?";
     }
 }
 
