@@ -42,8 +42,7 @@ set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/keybits)
 install(EXPORT keybitsTargets NAMESPACE keybits:: DESTINATION ${package_folder})
 configure_package_config_file(cmake/keybitsConfig.cmake.in ${PROJECT_BINARY_DIR}/keybitsConfig.cmake
                               INSTALL_DESTINATION ${package_folder} PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
-# Below 1.0 a new minor version may change the interface.
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/keybitsConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/keybitsConfigVersion.cmake COMPATIBILITY SameMajorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/keybitsConfig.cmake ${PROJECT_BINARY_DIR}/keybitsConfigVersion.cmake
         DESTINATION ${package_folder})
 

@@ -124,8 +124,8 @@ if(KEYBITS_BUILD_LEARN AND learn_sources)
             target_link_options(keybits-learn-public PRIVATE -Wl,--exclude-libs,ALL)
         endif()
         set_target_properties(keybits-learn-public PROPERTIES OUTPUT_NAME keybits-learn VERSION ${PROJECT_VERSION}
-                              LINKER_LANGUAGE C EXPORT_NAME learn
-                              SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+                              SOVERSION ${PROJECT_VERSION_MAJOR}
+                              LINKER_LANGUAGE C EXPORT_NAME learn)
         target_link_libraries(keybits-learn-public INTERFACE keybits)
     endif()
     add_library(keybits-learn STATIC $<TARGET_OBJECTS:keybits-learn-objects>)

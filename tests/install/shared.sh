@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# A shared library exports the names in the headers, and no others.
+# A shared library exports the names in the headers, and no others. Its SONAME has the major version.
 source "$(dirname "$0")/common.inc"
 need nm
+need readelf
 cmake -S "$KEYBITS_SOURCE" -B "$scratch/build" -DBUILD_SHARED_LIBS=ON -DCMAKE_BUILD_TYPE=Debug \
     -DKEYBITS_BUILD_CLI=OFF -DKEYBITS_BUILD_EVAL=OFF -DKEYBITS_BUILD_LEARN=OFF -DKEYBITS_BUILD_BENCH=OFF \
     -DKEYBITS_BUILD_TESTS=OFF -DCMAKE_INSTALL_PREFIX="$scratch/prefix" >"$scratch/log"
@@ -17,5 +18,6 @@ if ! [ -s "$scratch/declared" ] || ! diff "$scratch/exported" "$scratch/declared
     exit 1
 fi
 
+readelf -d "$library" | grep -qF "soname: [libkeybits.so.${version%%.*}]" || { echo "the SONAME is another"; exit 1; }
 ${CC:-cc} "$consumer" -I"$scratch/prefix/include" "$library" -o "$scratch/consumer"
 LD_LIBRARY_PATH=${library%/*} check "$scratch/consumer"
