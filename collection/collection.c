@@ -51,6 +51,7 @@ void collection_close(collection *c)
     free(c->keypoints);
     free(c->stamps);
     free(c->pairs);
+    collection_unrefine(c);
     *c = (collection){0};
 }
 
@@ -64,12 +65,17 @@ bool collection_folders_make(const collection *c, io_error *error)
     return ok;
 }
 
-bool collection_each_image(const collection *c, collection_take_image take, void *context, io_error *error)
+bool collection_each_image(collection *c, collection_take_image take, void *context, io_error *error)
 {
+    size_t first = 0;
+    if (!c->options.no_refine && !c->moves && !collection_refine(c, error)) return false;
     for (size_t i = 0; i < c->images.count; i++) {
         features f;
         if (!c->good[i]) continue;
         if (!collection_features_read(c, i, &f)) return io_fail(error, "%s: its features are gone", c->images.items[i]);
+        for (size_t k = 0; c->moves && k < f.keypoints.count; k++)
+            patch_sheet_move(c->options.pipeline, &f.keypoints.items[k], c->moves[first + k]);
+        first += f.keypoints.count;
         bool ok = take(context, i, &f, error);
         features_free(&f);
         if (!ok) return false;

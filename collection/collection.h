@@ -3,6 +3,7 @@
  * nothing. The parts of a job lie as files in its work folder:
  *
  *   features/NNNNNN.kbf   features of image NNNNNN, or NNNNNN.err with the reason why there are none
+ *   features/NNNNNN.kbt   patches of its keypoints, for refinement
  *   features/NNNNNN.key   the hash of the image file, and what the file system said of it when it was hashed
  *   pairs.txt             which images are matched
  *   blocks/NNNNNN.kbp     the verified pairs among BLOCK pairs of that list
@@ -14,6 +15,7 @@
 
 #include "collection/photos.h"
 #include "io/colmap_db.h"
+#include "pipeline/patch_sheet.h"
 
 #define COLLECTION_BLOCK 128 /* pairs */
 
@@ -36,6 +38,7 @@ typedef struct collection_options {
     const char *list;       /* for PAIRS_LIST: two names per line */
     const io_camera *camera; /* of all images; NULL: a guess per image */
     bool one_camera;         /* images of one size share the guess */
+    bool no_refine;          /* keypoints stay where the detector found them; the pipeline keeps patches unless so */
     collection_pairs_by by;
     int32_t neighbours, overlap, min_places;
     double reach;     /* metres, for PAIRS_GPS */
@@ -54,6 +57,7 @@ typedef struct collection {
     size_t pair_count;
     uint64_t pairs_hash;
     size_t failed;
+    float (*moves)[2]; /* of all keypoints, image by image, in steps of their patches; NULL: not known yet */
 } collection;
 
 /* Of many machines each does one part, from 0. */
@@ -78,19 +82,22 @@ typedef struct collection_counts {
 } collection_counts;
 /* COLMAP's database: the same bytes for any number of shards and threads. */
 bool collection_merge(collection *c, const char *database, collection_counts *counts, io_error *error);
-bool collection_openmvg_write(const collection *c, const char *folder, io_error *error);
+bool collection_openmvg_write(collection *c, const char *folder, io_error *error);
 /* The files that it would write; fails where OpenMVG could not tell images apart. */
 bool collection_openmvg_outputs(const collection *c, const char *folder, io_names *out, io_error *error);
 /* COLMAP's text of matches (.txt) or arrays (.npz). */
-bool collection_matches_write(const collection *c, const char *path, io_error *error);
+bool collection_matches_write(collection *c, const char *path, io_error *error);
 /* Whether that file can hold the names: a text cannot hold spaces. */
 bool collection_matches_check(const collection *c, const char *path, io_error *error);
 bool collection_page_write(const collection *c, const char *path, double seconds, io_error *error);
 /* The camera of an image: that of the options, else a guess. */
 io_camera collection_camera(const collection *c, const features *f);
-/* Calls take for every image that has features. */
+/* How far every keypoint moves, so that keypoints that are matched show the same point: into c->moves. */
+bool collection_refine(collection *c, io_error *error);
+void collection_unrefine(collection *c); /* forgets it */
+/* Calls take for every image that has features, with its keypoints where refinement moved them. */
 typedef bool (*collection_take_image)(void *context, size_t image, const features *f, io_error *error);
-bool collection_each_image(const collection *c, collection_take_image take, void *context, io_error *error);
+bool collection_each_image(collection *c, collection_take_image take, void *context, io_error *error);
 
 /* ---- files of the work folder ----
  * Readers return false without words when a file is not there, is not whole, is of other inputs, or has numbers that
@@ -99,6 +106,9 @@ uint64_t collection_hash(uint64_t hash, const void *data, size_t size); /* FNV-1
 char *collection_path(const collection *c, const char *part, size_t number, const char *suffix);
 bool collection_features_read(const collection *c, size_t image, features *out);
 bool collection_features_check(const collection *c, size_t image, uint32_t *keypoints);
+/* The patches of an image with so many keypoints; they lie in the file, behind COLLECTION_PATCHES_HEAD bytes. */
+#define COLLECTION_PATCHES_HEAD 24
+bool collection_patches_open(const collection *c, size_t image, size_t keypoints, io_mapping *file);
 bool collection_features_write(const collection *c, size_t image, const features *f, io_error *error);
 /* The reason why this image, with this content and these options, has no features; whether there is one. */
 bool collection_failure_check(const collection *c, size_t image);
@@ -120,6 +130,7 @@ typedef struct collection_pair {
     double model[9];
     kb_match *matches; /* inliers first */
     uint32_t count, inliers;
+    patch_shift *shifts; /* of the inliers; NULL without refinement */
 } collection_pair;
 typedef bool (*collection_take)(void *context, const collection_pair *pair, io_error *error);
 size_t collection_blocks(const collection *c);

@@ -12,7 +12,7 @@
 #define FEATURES_HEAD 48
 #define BLOCK_HEAD 24
 #define PAIR_HEAD 96
-static const char features_magic[8] = "KBFEAT1", block_magic[8] = "KBPAIR1";
+static const char features_magic[8] = "KBFEAT1", patches_magic[8] = "KBTILE1", block_magic[8] = "KBPAIR2";
 
 uint64_t collection_hash(uint64_t hash, const void *data, size_t size)
 {
@@ -152,11 +152,23 @@ static bool features_open(const collection *c, size_t image, io_mapping *file)
     return ok;
 }
 
+bool collection_patches_open(const collection *c, size_t image, size_t keypoints, io_mapping *file)
+{
+    if (!file_open(c, "features", image, ".kbt", patches_magic, c->stamps[image], COLLECTION_PATCHES_HEAD, file)) return false;
+    bool ok = kbi_get_u64(file->data + 16) == keypoints &&
+              file->size == COLLECTION_PATCHES_HEAD + patch_sheet_size(keypoints) + 8;
+    if (!ok) io_mapping_close(file);
+    return ok;
+}
+
 bool collection_features_check(const collection *c, size_t image, uint32_t *count)
 {
     io_mapping file;
     if (!features_open(c, image, &file)) return false;
     *count = kbi_get_u32(file.data + 24);
+    io_mapping_close(&file);
+    if (c->options.no_refine) return true;
+    if (!collection_patches_open(c, image, *count, &file)) return false;
     io_mapping_close(&file);
     return true;
 }
@@ -181,8 +193,25 @@ bool collection_features_read(const collection *c, size_t image, features *out)
     return true;
 }
 
+static bool patches_write(const collection *c, size_t image, const features *f, io_error *error)
+{
+    size_t sheet = patch_sheet_size(f->keypoints.count), body = COLLECTION_PATCHES_HEAD + sheet;
+    uint8_t *data = io_alloc(body + 8, 1);
+    memcpy(data, patches_magic, 8);
+    kbi_put_u64(data + 8, c->stamps[image]);
+    kbi_put_u64(data + 16, f->keypoints.count);
+    memcpy(data + COLLECTION_PATCHES_HEAD, f->patches, sheet);
+    kbi_put_u64(data + body, kbi_sum_words(KBI_SUM_START, data, body));
+    char *path = collection_path(c, "features", image, ".kbt");
+    bool ok = io_file_write_work(path, data, body + 8, error);
+    free(path);
+    free(data);
+    return ok;
+}
+
 bool collection_features_write(const collection *c, size_t image, const features *f, io_error *error)
 {
+    if (!c->options.no_refine && !patches_write(c, image, f, error)) return false;
     size_t n = f->keypoints.count, row = f->rows.width, points = n * sizeof(kb_keypoint);
     size_t body = (FEATURES_HEAD + points + n * row + 7) & ~(size_t)7;
     uint8_t *data = io_alloc(body + 8, 1);
@@ -258,13 +287,18 @@ static uint64_t block_stamp(const collection *c, size_t block)
 {
     const pipeline_options *o = &c->options.pipeline->options;
     const double numbers[] = {(double)block, (double)o->max_ratio, (double)o->max_distance,
-                              c->options.threshold, (double)o->seed, (double)c->options.min_places, COLLECTION_BLOCK};
+                              c->options.threshold, (double)o->seed, (double)c->options.min_places, COLLECTION_BLOCK,
+                              (double)c->options.no_refine};
     uint8_t bytes[sizeof numbers];
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) kbi_put_f64(bytes + 8 * i, numbers[i]);
     return collection_hash(c->pairs_hash, bytes, sizeof bytes);
 }
 
-static size_t pair_bytes(const collection_pair *p) { return PAIR_HEAD + (size_t)p->count * 8; }
+/* Matches, then shifts of the inliers, up to a multiple of 8 bytes. */
+static size_t pair_bytes(const collection *c, const collection_pair *p)
+{
+    return PAIR_HEAD + 8 * ((size_t)p->count + (c->options.no_refine ? 0 : ((size_t)p->inliers + 1) / 2));
+}
 
 static void pair_pack(uint8_t *to, const collection_pair *p)
 {
@@ -275,12 +309,15 @@ static void pair_pack(uint8_t *to, const collection_pair *p)
         kbi_put_u32(to + PAIR_HEAD + 8 * i, (uint32_t)p->matches[i].a);
         kbi_put_u32(to + PAIR_HEAD + 8 * i + 4, (uint32_t)p->matches[i].b);
     }
+    uint8_t *shifts = to + PAIR_HEAD + 8 * (size_t)p->count;
+    for (size_t i = 0; p->shifts && i < p->inliers; i++)
+        kbi_put_u32(shifts + 4 * i, (uint32_t)(uint16_t)p->shifts[i].y << 16 | (uint16_t)p->shifts[i].x);
 }
 
 bool collection_block_write(const collection *c, size_t block, const collection_pair *results, io_error *error)
 {
     size_t size = BLOCK_HEAD, at = BLOCK_HEAD, count = collection_block_pairs(c, block);
-    for (size_t i = 0; i < count; i++) size += results[i].inliers > 0 ? pair_bytes(&results[i]) : 0;
+    for (size_t i = 0; i < count; i++) size += results[i].inliers > 0 ? pair_bytes(c, &results[i]) : 0;
     uint8_t *data = io_alloc(size + 8, 1);
     memcpy(data, block_magic, 8);
     kbi_put_u64(data + 8, block_stamp(c, block));
@@ -288,7 +325,7 @@ bool collection_block_write(const collection *c, size_t block, const collection_
     for (size_t i = 0; i < count; i++) {
         if (results[i].inliers == 0) continue;
         pair_pack(data + at, &results[i]);
-        at += pair_bytes(&results[i]);
+        at += pair_bytes(c, &results[i]);
     }
     kbi_put_u64(data + size, kbi_sum_words(KBI_SUM_START, data, size));
     char *path = collection_path(c, "blocks", block, ".kbp");
@@ -337,10 +374,10 @@ static bool block_sound(const collection *c, size_t block, const io_mapping *fil
         collection_pair p = pair_head(file->data + at);
         size_t place = pair_place(c, block, next, &p);
         if (place == collection_block_pairs(c, block) || p.count > (end - at - PAIR_HEAD) / 8 ||
-            !pair_sound(c, &p, file->data + at + PAIR_HEAD))
+            p.inliers > p.count || pair_bytes(c, &p) > end - at || !pair_sound(c, &p, file->data + at + PAIR_HEAD))
             return false;
         next = place + 1;
-        at += pair_bytes(&p);
+        at += pair_bytes(c, &p);
     }
     return at == end;
 }
@@ -368,6 +405,16 @@ bool collection_pairs_read(const collection *c, collection_take take, void *cont
     return true;
 }
 
+static patch_shift *shifts_read(const uint8_t *from, size_t n)
+{
+    patch_shift *shifts = io_alloc(n + 1, sizeof *shifts);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t both = kbi_get_u32(from + 4 * i);
+        shifts[i] = (patch_shift){(int16_t)(both & 0xffff), (int16_t)(both >> 16)};
+    }
+    return shifts;
+}
+
 bool collection_block_read(const collection *c, size_t block, collection_take take, void *context, io_error *error)
 {
     io_mapping file;
@@ -381,9 +428,11 @@ bool collection_block_read(const collection *c, size_t block, collection_take ta
             p.matches[i].a = (int32_t)kbi_get_u32(from + PAIR_HEAD + 8 * i);
             p.matches[i].b = (int32_t)kbi_get_u32(from + PAIR_HEAD + 8 * i + 4);
         }
+        if (!c->options.no_refine) p.shifts = shifts_read(from + PAIR_HEAD + 8 * (size_t)p.count, p.inliers);
         ok = take(context, &p, error);
         free(p.matches);
-        at += pair_bytes(&p);
+        free(p.shifts);
+        at += pair_bytes(c, &p);
     }
     io_mapping_close(&file);
     return ok;

@@ -11,6 +11,7 @@ typedef struct block_work {
     collection *c;
     size_t first, count;          /* pairs */
     features *images;             /* those of the block, ascending */
+    io_mapping *patches;          /* their patches; NULL without refinement */
     uint32_t *numbers;            /* which images they are */
     size_t image_count;
     collection_pair results[COLLECTION_BLOCK];
@@ -23,10 +24,10 @@ static int compare_numbers(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static const features *block_image(const block_work *w, uint32_t number)
+static size_t block_place(const block_work *w, uint32_t number)
 {
     const uint32_t *found = bsearch(&number, w->numbers, w->image_count, sizeof number, compare_numbers);
-    return &w->images[found - w->numbers];
+    return (size_t)(found - w->numbers);
 }
 
 #define PAIR_PX 3 /* kb_verify_options.threshold */
@@ -78,6 +79,19 @@ static kb_status match_pair(const collection *c, const features *a, const featur
     return status;
 }
 
+/* How far the keypoints of the inliers are from showing the same. */
+static kb_status align_pair(const block_work *w, const size_t places[2], kb_workspace *ws, collection_pair *out)
+{
+    const uint8_t *sheets[2];
+    size_t counts[2];
+    for (int side = 0; side < 2; side++) {
+        sheets[side] = w->patches[places[side]].data + COLLECTION_PATCHES_HEAD;
+        counts[side] = w->images[places[side]].keypoints.count;
+    }
+    out->shifts = io_alloc((size_t)out->inliers + 1, sizeof *out->shifts);
+    return patch_sheet_align(sheets, counts, out->matches, out->inliers, ws, out->shifts);
+}
+
 static void block_task(void *context, int32_t i)
 {
     block_work *w = context;
@@ -85,8 +99,11 @@ static void block_task(void *context, int32_t i)
     kb_workspace *ws = NULL;
     w->results[i] = (collection_pair){.a = pair[0], .b = pair[1]};
     w->status[i] = kb_workspace_create(&ws);
+    const size_t places[2] = {block_place(w, pair[0]), block_place(w, pair[1])};
     if (w->status[i] == KB_OK)
-        w->status[i] = match_pair(w->c, block_image(w, pair[0]), block_image(w, pair[1]), ws, &w->results[i]);
+        w->status[i] = match_pair(w->c, &w->images[places[0]], &w->images[places[1]], ws, &w->results[i]);
+    if (w->status[i] == KB_OK && w->patches && w->results[i].inliers > 0)
+        w->status[i] = align_pair(w, places, ws, &w->results[i]);
     kb_workspace_free(ws);
 }
 
@@ -100,8 +117,10 @@ static bool block_load(block_work *w, io_error *error)
     for (size_t i = 0; i < 2 * w->count; i++)
         if (i == 0 || w->numbers[i] != w->numbers[w->image_count - 1]) w->numbers[w->image_count++] = w->numbers[i];
     w->images = io_alloc(w->image_count, sizeof *w->images);
+    if (!w->c->options.no_refine) w->patches = io_alloc(w->image_count, sizeof *w->patches);
     for (size_t i = 0; i < w->image_count; i++)
-        if (!collection_features_read(w->c, w->numbers[i], &w->images[i]))
+        if (!collection_features_read(w->c, w->numbers[i], &w->images[i]) ||
+            (w->patches && !collection_patches_open(w->c, w->numbers[i], w->images[i].keypoints.count, &w->patches[i])))
             return io_fail(error, "%s: its features are gone", w->c->images.items[w->numbers[i]]);
     return true;
 }
@@ -109,7 +128,12 @@ static bool block_load(block_work *w, io_error *error)
 static void block_free(block_work *w)
 {
     for (size_t i = 0; w->images && i < w->image_count; i++) features_free(&w->images[i]);
-    for (size_t i = 0; i < w->count; i++) free(w->results[i].matches);
+    for (size_t i = 0; w->patches && i < w->image_count; i++) io_mapping_close(&w->patches[i]);
+    for (size_t i = 0; i < w->count; i++) {
+        free(w->results[i].matches);
+        free(w->results[i].shifts);
+    }
+    free(w->patches);
     free(w->images);
     free(w->numbers);
     free(w);
@@ -137,6 +161,7 @@ static bool block_make(collection *c, size_t block, io_error *error)
 bool collection_match(collection *c, collection_shard shard, io_error *error)
 {
     size_t blocks = collection_blocks(c);
+    collection_unrefine(c);
     for (size_t block = (size_t)shard.index; block < blocks; block += (size_t)shard.count) {
         if (!photos_progress(&c->options.host, "matching", block, blocks, error)) return false;
         if (!collection_block_check(c, block) && !block_make(c, block, error)) return false;

@@ -117,7 +117,7 @@ static void npz_names(const collection *c, npz_output *o)
 }
 
 /* Ends of the keypoints of each image, those without features too. */
-static bool npz_points(const collection *c, npz_output *o, io_error *error)
+static bool npz_points(collection *c, npz_output *o, io_error *error)
 {
     const size_t count = c->images.count;
     int64_t *ends = io_alloc(count + 1, sizeof *ends), end = 0;
@@ -155,7 +155,7 @@ static bool npz_pairs(const collection *c, npz_output *o, io_error *error)
     return true;
 }
 
-static bool matches_npz(const collection *c, const char *path, io_error *error)
+static bool matches_npz(collection *c, const char *path, io_error *error)
 {
     npz_output o = {.npz = io_npz_open(path, error)};
     if (!o.npz) return false;
@@ -175,7 +175,7 @@ bool collection_matches_check(const collection *c, const char *path, io_error *e
     return true;
 }
 
-bool collection_matches_write(const collection *c, const char *path, io_error *error)
+bool collection_matches_write(collection *c, const char *path, io_error *error)
 {
     if (!collection_matches_check(c, path, error)) return false;
     return io_path_has_suffix(path, ".npz") ? matches_npz(c, path, error) : matches_text(c, path, error);

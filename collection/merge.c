@@ -52,15 +52,13 @@ static bool merge_pair(void *context, const collection_pair *p, io_error *error)
                                      error);
 }
 
-static bool merge_blocks(merge_work *w, io_error *error)
+static bool blocks_ready(const collection *c, io_error *error)
 {
-    size_t blocks = collection_blocks(w->c), missing = 0, first = 0;
+    size_t blocks = collection_blocks(c), missing = 0, first = 0;
     for (size_t i = 0; i < blocks; i++)
-        if (!collection_block_check(w->c, i) && missing++ == 0) first = i;
-    if (missing > 0)
-        return io_fail(error, "%zu of %zu blocks of pairs are not matched yet, such as block %zu: run --step match for all "
-                              "shards first", missing, blocks, first);
-    return collection_pairs_read(w->c, merge_pair, w, error);
+        if (!collection_block_check(c, i) && missing++ == 0) first = i;
+    return missing == 0 || io_fail(error, "%zu of %zu blocks of pairs are not matched yet, such as block %zu: run --step "
+                                          "match for all shards first", missing, blocks, first);
 }
 
 /* What would otherwise be noticed only in an empty reconstruction. */
@@ -80,8 +78,8 @@ bool collection_merge(collection *c, const char *database, collection_counts *co
 {
     *counts = (collection_counts){.images = c->images.count - c->failed, .failed = c->failed, .pairs = c->pair_count};
     merge_work w = {.c = c, .counts = counts, .ids = io_alloc(c->images.count + 1, sizeof *w.ids)};
-    w.db = io_colmap_db_create(database, error);
-    bool ok = w.db && collection_each_image(c, merge_image, &w, error) && merge_blocks(&w, error);
+    bool ok = blocks_ready(c, error) && (w.db = io_colmap_db_create(database, error)) != NULL &&
+              collection_each_image(c, merge_image, &w, error) && collection_pairs_read(c, merge_pair, &w, error);
     if (ok) ok = io_colmap_db_commit(w.db, error);
     else io_colmap_db_abandon(w.db);
     free(w.ids);

@@ -11,7 +11,7 @@
 #define BASE 1073741824 /* a pointer to no derived type */
 
 typedef struct openmvg_output {
-    const collection *c;
+    collection *c;
     const char *folder;
     io_json json;
     uint32_t *ids; /* of images that have features, the others are left out */
@@ -234,7 +234,7 @@ bool collection_openmvg_outputs(const collection *c, const char *folder, io_name
     return true;
 }
 
-bool collection_openmvg_write(const collection *c, const char *folder, io_error *error)
+bool collection_openmvg_write(collection *c, const char *folder, io_error *error)
 {
     openmvg_output o = {.c = c, .folder = folder, .ids = io_alloc(c->images.count + 1, sizeof *o.ids)};
     bool ok = openmvg_stems(c, error) && io_folder_make(folder, error) &&

@@ -220,6 +220,7 @@ static bool images_settle(collection *c, io_error *error)
 bool collection_pairs(collection *c, io_error *error)
 {
     collection_stamp(c, collection_whole);
+    collection_unrefine(c);
     if (!images_settle(c, error) || !pairs_stamp(c, error)) return false;
     char *path = io_path_join(c->options.folder, "pairs.txt");
     bool ok = collection_pairs_load(c, path);

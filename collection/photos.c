@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pipeline/patch_sheet.h"
+
 #define BATCH 32 /* images whose features are held at once */
 
 bool photos_progress(const photos_host *host, const char *step, size_t done, size_t total, io_error *error)
@@ -45,6 +47,7 @@ bool photos_describe_one(const pipeline *p, const io_read_options *reading, cons
     memset(out, 0, sizeof *out);
     if (!io_image_read(path, reading, &image, error)) return false;
     bool ok = pipeline_describe_alone(p, path, &image.view, false, out, error);
+    if (ok && p->options.patches) ok = (out->patches = patch_sheet_make(p, &image.view, out, error)) != NULL;
     features_to_file(out, &image.file);
     out->max_size = reading->max_size;
     io_image_free(&image);

@@ -104,6 +104,7 @@ static bool pipeline_start(kb_collection *c, io_error *error)
     p.max_ratio = o->max_ratio;
     p.max_distance = o->max_distance;
     p.seed = o->seed;
+    p.patches = !o->no_refine;
     if (kb_detect_options_check(&p.detect, &why) != KB_OK) return io_fail(error, "%s", why.text);
     if (kb_pool_create(o->threads, &c->pool) != KB_OK) return io_fail(error, "threads is %d: no pool of so many", o->threads);
     if (!models_open(o->model ? o->model : models_default(), &c->model, error)) return false;
@@ -129,6 +130,7 @@ static bool collection_start(kb_collection *c, const char *const *images, size_t
         const collection_options inside = {.pipeline = &c->pipeline, .reading = {.keep16 = true, .exif = o->exif != 0, .max_size = max_size},
                                            .folder = o->work, .vocabulary = o->vocabulary, .list = o->list,
                                            .camera = o->camera ? &c->camera : NULL, .one_camera = o->one_camera != 0,
+                                           .no_refine = o->no_refine != 0,
                                            .by = (collection_pairs_by)o->pairs, .neighbours = o->neighbours,
                                            .overlap = o->overlap, .min_places = o->min_places, .reach = o->reach,
                                            .threshold = o->threshold,

@@ -10,6 +10,7 @@ void features_free(features *f)
     io_keypoints_free(&f->keypoints);
     io_rows_free(&f->rows);
     free(f->flags);
+    free(f->patches);
     memset(f, 0, sizeof *f);
 }
 

@@ -13,6 +13,7 @@ typedef struct pipeline_options {
     kb_orientation angles;    /* computed anew; 0: as detected or read, -1 is upright */
     int32_t tilts;            /* steps of simulated viewpoints (pipeline/tilts.h); 0: the image alone */
     bool quiet;               /* without a progress bar for these */
+    bool patches;             /* photos_describe keeps patches beside the rows */
     bool bytes; /* rows of bytes where the model gives floats too */
     float max_ratio, max_distance;
     bool no_filter; /* fit all matches, without kb_filter */

@@ -26,9 +26,9 @@ typedef struct collection_job {
     collection collection;
 } collection_job;
 
-static bool write_outputs(const collection_job *j, double start, io_error *error)
+static bool write_outputs(collection_job *j, double start, io_error *error)
 {
-    const collection *c = &j->collection;
+    collection *c = &j->collection;
     return (!j->openmvg || collection_openmvg_write(c, j->openmvg, error)) &&
            (!j->matches || collection_matches_write(c, j->matches, error)) &&
            (!j->page || collection_page_write(c, j->page, io_clock_seconds() - start, error));
@@ -95,6 +95,7 @@ static bool job_open(collection_job *j, int count, char **arguments, io_error *e
     j->folder = io_alloc(strlen(j->output) + (j->work ? strlen(j->work) : 0) + 8, 1);
     if (j->work) strcpy(j->folder, j->work);
     else sprintf(j->folder, "%s.work", j->output);
+    j->pipeline.options.patches = !j->options.no_refine;
     if (!retrieval_open(j->common, &j->pipeline, error) || !retrieval_images(j->common, count, arguments, &images, error)) {
         io_names_free(&images);
         return false;
@@ -209,6 +210,9 @@ static const cli_option collection_option_table[] = {
      .help = "for retrieval (default: that of 10,000 words for the model)"},
     {"min-places", 0, CLI_NUMBER(collection_job, options.min_places, 0, 1000000), "N", "0",
      .help = "different inliers of a verified pair; 0: what chance and repetition do not explain"},
+    {"no-refine", 0, CLI_FLAG(collection_job, options.no_refine),
+     .help = "leave keypoints where they were detected; else matched keypoints are aligned to a fraction of a pixel, for "
+             "which the work folder keeps patches of 576 bytes"},
     CLI_SECTION("Cameras"),
     CLI_CHECK(check_camera),
     {"camera", 0, CLI_TEXT(collection_job, camera_text), "MODEL,F,...",

@@ -63,6 +63,7 @@ typedef struct kb_collection_options {
     int32_t overlap;            /* following images, for sequential: 10 */
     int32_t min_places;         /* different inliers of a verified pair; what chance asks for (kb_pair_verify) */
     int32_t one_camera;         /* 1: images of one size share the guessed camera */
+    int32_t no_refine;          /* 1: matched keypoints are not aligned to a fraction of a pixel */
     int32_t exif;               /* 1: images are turned as their EXIF data say */
     int32_t threads;            /* 0: one per processor */
     int32_t max_size;           /* px: larger images are shrunk until their longer side has so many; 3200; -1: none is */

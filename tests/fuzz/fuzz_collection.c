@@ -88,6 +88,7 @@ static size_t genuine(int reader, uint8_t *buffer, size_t capacity)
 {
     kb_keypoint keypoints[KEYPOINTS] = {{1, 2, 31, 90, 5, 0, 0}, {5, 6, 7, 8, 9, 0, 0}};
     uint8_t rows[KEYPOINTS * ROW] = {1, 2, 3};
+    patch_shift shifts[2] = {{-300, 200}, PATCH_SHEET_NONE};
     kb_match matches[3] = {{0, 1, 2, 0}, {1, 0, 2, 0}, {3, 2, 2, 0}};
     collection_pair results[IMAGES * IMAGES] = {{0}};
     const features f = {.width = 64, .height = 48, .keypoints = {keypoints, KEYPOINTS},
@@ -95,10 +96,11 @@ static size_t genuine(int reader, uint8_t *buffer, size_t capacity)
     io_error error;
     make_job();
     list_pairs();
+    job.options.no_refine = reader != BLOCK;
     for (size_t i = 0; i < job.pair_count; i++)
         results[i] = (collection_pair){job.pairs[i][0], job.pairs[i][1],
                                        i % 2 ? KB_GEOMETRY_HOMOGRAPHY : KB_GEOMETRY_FUNDAMENTAL,
-                                       {1, 0, 3, 0, 1, 2, 0, 0, 1}, matches, 3, i % 3 ? 2 : 0};
+                                       {1, 0, 3, 0, 1, 2, 0, 0, 1}, matches, 3, i % 3 ? 2 : 0, shifts};
     char *path = path_of(reader);
     fuzz_expect(reader == FEATURES ? collection_features_write(&job, 0, &f, &error)
                 : reader == BLOCK  ? collection_block_write(&job, 0, results, &error)
@@ -172,6 +174,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0) return 0;
     make_job();
     int reader = data[0] % SEALED % READERS;
+    job.options.no_refine = reader != BLOCK;
     uint8_t *copy = malloc(size);
     memcpy(copy, data + 1, --size);
     if (data[0] & SEALED) seal(reader, copy, size);

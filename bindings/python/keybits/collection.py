@@ -52,7 +52,7 @@ class Collection:
 
     def __init__(self, images: Sequence[PathLike], work: PathLike, *, model: Optional[str] = None,
                  vocabulary: Optional[PathLike] = None, pairs: str = "auto", pair_list: Optional[PathLike] = None,
-                 camera: Optional[str] = None, one_camera: bool = False, detector: Optional[str] = None,
+                 camera: Optional[str] = None, one_camera: bool = False, refine: bool = True, detector: Optional[str] = None,
                  selection: Optional[str] = None, orientation: Optional[str] = None,
                  max_keypoints: Optional[int] = None, neighbours: Optional[int] = None, overlap: Optional[int] = None,
                  min_places: Optional[int] = None, max_size: Optional[int] = None, exif: bool = False,
@@ -71,7 +71,7 @@ class Collection:
             selection=selection and _choice("selection", selection, _SELECTIONS),
             orientation=orientation and _choice("orientation", orientation, _ORIENTATIONS), max_keypoints=max_keypoints,
             neighbours=neighbours, overlap=overlap, min_places=min_places, max_size=max_size,
-            one_camera=int(one_camera), exif=int(exif), threads=threads, reach=reach, threshold=threshold, max_ratio=max_ratio, max_distance=max_distance,
+            one_camera=int(one_camera), no_refine=int(not refine), exif=int(exif), threads=threads, reach=reach, threshold=threshold, max_ratio=max_ratio, max_distance=max_distance,
             seed=seed, progress=self._callbacks[0], warn=self._callbacks[1])
         paths = [_path(image) for image in images]
         array = (ctypes.c_char_p * max(len(paths), 1))(*paths)

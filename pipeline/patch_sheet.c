@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sheets of patches: sampled by kb_sample, aligned by kb_match_refine. */
+#include "pipeline/patch_sheet.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/common.h"
+
+#define SIDE 24
+#define COLUMNS 64
+#define MARGIN ((KB_PATCH_SIDE - SIDE) / 2)
+#define SUPPORT 0.5      /* width of KB_PATCH_SIDE steps, relative to the region that its detector gives a keypoint */
+#define ALIGNED 16       /* steps: the width of the region that is aligned */
+#define REGION 0.7       /* of kb_match_refine */
+#define MAX_SHIFT 0.3f   /* of ALIGNED */
+#define MIN_CORRELATION 0.8f
+
+static size_t sheet_rows(size_t n) { return (n + COLUMNS - 1) / COLUMNS; }
+
+size_t patch_sheet_size(size_t n) { return sheet_rows(n) * COLUMNS * SIDE * SIDE; }
+
+/* Width of KB_PATCH_SIDE steps, relative to a keypoint's size. */
+static float sheet_scale(const pipeline *p)
+{
+    kb_detector detector = p->options.detect.detector ? p->options.detect.detector : kb_detector_default();
+    return (float)SUPPORT * kb_preset_scale(kb_detector_name(detector));
+}
+
+uint8_t *patch_sheet_make(const pipeline *p, const kb_image *image, const features *f, io_error *error)
+{
+    size_t n = f->keypoints.count;
+    uint8_t *samples = io_alloc(n + 1, KB_SAMPLES), *sheet = io_alloc(patch_sheet_size(n) + 1, 1);
+    kb_features view = features_view(f);
+    kb_describe_options o;
+    kb_error why;
+    KB_INIT(o);
+    o.scale = sheet_scale(p);
+    view.flags = NULL;
+    bool ok = kb_sample(image, KB_SAMPLER_PATCH, &o, NULL, &view, samples, &why) == KB_OK;
+    for (size_t i = 0; ok && i < n; i++)
+        for (size_t y = 0; y < SIDE; y++)
+            memcpy(sheet + ((i / COLUMNS * SIDE + y) * COLUMNS + i % COLUMNS) * SIDE,
+                   samples + i * KB_SAMPLES + (y + MARGIN) * KB_PATCH_SIDE + MARGIN, SIDE);
+    free(samples);
+    if (ok) return sheet;
+    free(sheet);
+    io_fail(error, "%s", why.text);
+    return NULL;
+}
+
+/* ---- alignment ---- */
+
+typedef struct sheet {
+    kb_image image;
+    kb_keypoint *keypoints; /* the middles of its patches */
+    kb_features features;
+} sheet;
+
+static sheet sheet_open(const uint8_t *pixels, size_t n)
+{
+    sheet s = {.image = {.data = pixels, .width = COLUMNS * SIDE, .height = (int32_t)sheet_rows(n) * SIDE,
+                         .stride = COLUMNS * SIDE},
+               .keypoints = io_alloc(n + 1, sizeof *s.keypoints)};
+    for (size_t i = 0; i < n; i++)
+        s.keypoints[i] = (kb_keypoint){.x = (float)(i % COLUMNS * SIDE) + (SIDE - 1) / 2.0f,
+                                       .y = (float)(i / COLUMNS * SIDE) + (SIDE - 1) / 2.0f,
+                                       .size = (float)(ALIGNED / REGION)};
+    KB_INIT(s.features);
+    s.features.keypoints = s.keypoints;
+    s.features.n = n;
+    return s;
+}
+
+/* In steps, one way; correlation 0: not aligned. */
+static kb_status align_way(const sheet *a, const sheet *b, const kb_match *matches, size_t n, kb_workspace *ws,
+                           kb_point_pair *points, float *correlations)
+{
+    const kb_image images[2] = {a->image, b->image};
+    kb_refine_options o;
+    KB_INIT(o);
+    o.scale = 1;
+    o.max_shift = MAX_SHIFT;
+    o.min_correlation = MIN_CORRELATION;
+    kb_status status = kb_match_refine(images, &a->features, &b->features, matches, n, &o, ws, points, correlations, NULL);
+    for (size_t i = 0; status == KB_OK && i < n; i++) {
+        const kb_keypoint *k = &b->keypoints[matches[i].b];
+        points[i].x2 -= (double)k->x;
+        points[i].y2 -= (double)k->y;
+    }
+    return status;
+}
+
+static int16_t rounded(double steps) { return (int16_t)floor(steps * PATCH_SHEET_STEP + 0.5); }
+
+/* The mean of the way there and the way back. */
+static patch_shift shift_of(const kb_point_pair *there, bool has_there, const kb_point_pair *back, bool has_back)
+{
+    if (!has_there && !has_back) return PATCH_SHEET_NONE;
+    double ways = has_there + has_back;
+    return (patch_shift){rounded((has_there * there->x2 - has_back * back->x2) / ways),
+                         rounded((has_there * there->y2 - has_back * back->y2) / ways)};
+}
+
+kb_status patch_sheet_align(const uint8_t *const sheets[2], const size_t counts[2], const kb_match *matches, size_t n,
+                            kb_workspace *ws, patch_shift *shifts)
+{
+    sheet s[2] = {sheet_open(sheets[0], counts[0]), sheet_open(sheets[1], counts[1])};
+    kb_point_pair *points = io_alloc(2 * n + 1, sizeof *points);
+    float *correlations = io_alloc(2 * n + 1, sizeof *correlations);
+    kb_match *back = io_alloc(n + 1, sizeof *back);
+    for (size_t i = 0; i < n; i++) back[i] = (kb_match){.a = matches[i].b, .b = matches[i].a};
+    kb_status status = align_way(&s[0], &s[1], matches, n, ws, points, correlations);
+    if (status == KB_OK) status = align_way(&s[1], &s[0], back, n, ws, points + n, correlations + n);
+    for (size_t i = 0; status == KB_OK && i < n; i++)
+        shifts[i] = shift_of(&points[i], correlations[i] > 0, &points[n + i], correlations[n + i] > 0);
+    free(s[0].keypoints);
+    free(s[1].keypoints);
+    free(points);
+    free(correlations);
+    free(back);
+    return status;
+}
+
+void patch_sheet_move(const pipeline *p, kb_keypoint *k, const float steps[2])
+{
+    double x = (double)steps[0], y = (double)steps[1], most = (double)MAX_SHIFT * ALIGNED, sine, cosine;
+    double step = (double)sheet_scale(p) * (double)k->size / KB_PATCH_SIDE;
+    if (!(x * x + y * y <= most * most)) return;
+    kbi_sincos_degrees((double)k->angle, &sine, &cosine);
+    k->x += (float)(step * (cosine * x - sine * y));
+    k->y += (float)(step * (sine * x + cosine * y));
+}
