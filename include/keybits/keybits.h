@@ -61,10 +61,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KB_VERSION_MAJOR 0
-#define KB_VERSION_MINOR 1
+#define KB_VERSION_MAJOR 1
+#define KB_VERSION_MINOR 0
 #define KB_VERSION_PATCH 0
-#define KB_VERSION_STRING "0.1.0"
+#define KB_VERSION_STRING "1.0.0"
 #define KB_VERSION (KB_VERSION_MAJOR * 10000 + KB_VERSION_MINOR * 100 + KB_VERSION_PATCH)
 
 #if defined(_WIN32) && defined(KB_SHARED)

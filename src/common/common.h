@@ -37,6 +37,9 @@
 #    pragma fp_contract(off)
 #endif
 
+/* C99 has no static assertion. An array may be declared again, as in the amalgamation. */
+#define KBI_STATIC_ASSERT(name, condition) extern char name[(condition) ? 1 : -1]
+
 #define KBI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Internal functions and tables that macros define are static where all sources are one file (scripts/amalgamate). */

@@ -22,7 +22,7 @@ typedef struct boxes_scratch {
     vec *means; /* of the distinct boxes, behind this struct; until a box ends, the sum above it */
 } boxes_scratch;
 
-_Static_assert(sizeof(boxes_scratch) + 2 * KB_MAX_BITS * sizeof(vec) <= KBI_KERNEL_SCRATCH, "scratch");
+KBI_STATIC_ASSERT(kbi_boxes_scratch_fits, sizeof(boxes_scratch) + 2 * KB_MAX_BITS * sizeof(vec) <= KBI_KERNEL_SCRATCH);
 
 VEC_KERNEL size_t KERNEL(boxes_scratch)(const kb_model *model)
 {

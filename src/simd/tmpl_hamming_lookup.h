@@ -19,7 +19,7 @@
 #else
 #    define TABLE(q) {SIXTEEN(q), SIXTEEN(q)}
 #endif
-static const _Alignas(2 * VEC_LANES) uint8_t tables[16][2 * VEC_LANES] = {
+static const uint8_t tables[16][2 * VEC_LANES] __attribute__((aligned(2 * VEC_LANES))) = {
     TABLE(0), TABLE(1), TABLE(2),  TABLE(3),  TABLE(4),  TABLE(5),  TABLE(6),  TABLE(7),
     TABLE(8), TABLE(9), TABLE(10), TABLE(11), TABLE(12), TABLE(13), TABLE(14), TABLE(15)};
 
