@@ -2,7 +2,7 @@
 /* simd/tmpl_hamming.h without an instruction that counts bits.
  *
  * Bits are looked up: for a nibble q of the query there is a table of the 16 numbers popcount(q ^ n), and one shuffle
- * looks up the nibbles n of as many rows as a register has bytes. There is a plane for each nibble of the rows, which
+ * looks up the nibbles n of one row per byte of a register. There is a plane for each nibble of the rows, which
  * takes a shuffle and an addition for 32 pairs (16 with 128 bits). */
 #ifndef KBI_TMPL_HAMMING_LOOKUP_H
 #define KBI_TMPL_HAMMING_LOOKUP_H

@@ -19,6 +19,6 @@ grows='(typedef struct (\w+) \{\n    uint32_t struct_size;(?:(?!\n\}).)*)(\n\} \
 changed grown "s/$grows/\$1\\n    double future;\$3/sg" || { cat "$scratch/grown.log"; exit 1; }
 changed added 's/(KB_API const char \*kb_version\(void\);)/$1\nKB_API int kb_future(void);/' || { cat "$scratch/added.log"; exit 1; }
 for broken in 's/KB_API const char \*kb_version\(void\);//' 's/(typedef struct kb_keypoint \{)/$1 int first;/' \
-    's/(} kb_keypoint;)/int last; $1/' 's/KB_API int32_t kb_version_number\(void\)/KB_API int64_t kb_version_number(void)/'; do
+    's/(} kb_keypoint;)/int last; $1/' 's/KB_API int32_t kb_hamming\(/KB_API int64_t kb_hamming(/'; do
     ! changed broken "$broken" || { echo "scripts/abi accepts: $broken"; exit 1; }
 done
