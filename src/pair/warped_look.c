@@ -13,8 +13,8 @@
 #include "pair/pair.h"
 
 #define SEARCH_PX 8.0    /* where a match is sought, unless two thresholds are more; */
-#define CLOSE_PX 4.0     /* the second time */
-#define SEARCH_LEVELS 4  /* of the pyramid, up and down */
+#define CLOSE_PX 5.0     /* the second time */
+#define SEARCH_LEVELS 8  /* of the pyramid, up and down */
 #define MIN_SHARE 0.5    /* of these matches that must agree with the homography; by chance a quarter at most would */
 #define SAME_SHAPE 0.06  /* by which lengths may change, */
 #define SAME_ANGLE 0.07  /* and directions, in radians, where an image need not be warped */
