@@ -113,18 +113,10 @@ static int compare_words(const void *a, const void *b)
 /* Blurred rows and their determinants; the limit is what one in 32 of them reach, as on photographs. */
 static void prepare_determinants(void)
 {
-    static const uint32_t weight[] = {KBI_HESSIAN_W4, KBI_HESSIAN_W3, KBI_HESSIAN_W2, KBI_HESSIAN_W1, KBI_HESSIAN_W0,
-                                      KBI_HESSIAN_W1, KBI_HESSIAN_W2, KBI_HESSIAN_W3, KBI_HESSIAN_W4};
-    static uint16_t columns_only[WIDTH + 8];
+    static uint16_t columns_only[WIDTH];
     static int32_t sorted[WIDTH];
-    for (int y = 0; y < 18; y++) {
-        kbi_blur_bytes(pixels + (y + 4) * WIDTH, WIDTH, WIDTH, columns_only);
-        for (int x = 0; x < WIDTH; x++) {
-            uint32_t sum = 0;
-            for (int i = 0; i < 9; i++) sum += weight[i] * columns_only[x + i];
-            blurred[y * WIDTH + x] = (uint16_t)(sum / 128);
-        }
-    }
+    for (int y = 0; y < 18; y++)
+        kbi_hessian_blur(pixels + (y + 4) * WIDTH + 4, WIDTH, WIDTH - 8, columns_only, blurred + y * WIDTH);
     for (int y = 0; y < 16; y++) {
         const uint16_t *above = blurred + y * WIDTH + 1;
         kbi_hessian_row(above, above + WIDTH, above + 2 * WIDTH, WIDTH - 2, determinants[y]);
@@ -265,10 +257,11 @@ static void run_peaks(const kbi_kernels *k)
     for (int y = 4; y < 66; y++)
         k->detect->peaks_row(bytes + (y - 1) * WIDTH, bytes + y * WIDTH, bytes + (y + 1) * WIDTH, WIDTH - 6, x16);
 }
-static void run_blur_bytes(const kbi_kernels *k)
+static void run_hessian_blur(const kbi_kernels *k)
 {
-    static uint16_t deep_out[WIDTH];
-    for (int y = 4; y < 68; y++) k->detect->blur_bytes(pixels + y * WIDTH, WIDTH, WIDTH, deep_out);
+    static uint16_t deep_out[2][WIDTH];
+    for (int y = 4; y < 68; y++)
+        k->detect->hessian_blur(pixels + y * WIDTH + 4, WIDTH, WIDTH - 8, deep_out[0], deep_out[1]);
 }
 static void run_hessian(const kbi_kernels *k)
 {
@@ -446,7 +439,7 @@ static const struct {
     {"fast_row", "pixel", run_fast, 64.0 * WIDTH},
     {"peaks_row", "pixel", run_peaks, 62.0 * WIDTH},
     {"harris", "corner", run_harris, N},
-    {"blur_bytes", "pixel", run_blur_bytes, 64.0 * WIDTH},
+    {"hessian_blur", "pixel", run_hessian_blur, 64.0 * (WIDTH - 8)},
     {"hessian_row", "pixel", run_hessian, 64.0 * WIDTH},
     {"hessian_peaks", "pixel", run_hessian_peaks, 64.0 * WIDTH},
     {"disc_angle", "corner", run_disc, N},

@@ -9,7 +9,8 @@
  *     sigma^2 = s^2 (systematic^2 + noise^2 det C^-2),
  *
  * with C^-1 the mean of the inverse curvatures along the two axes, lengths in px of the scale. The two numbers of a
- * detector were fitted to the residuals of rendered views of photographs, with noise of 1 to 3 gray levels.
+ * detector were fitted to the residuals of rendered views of photographs and of dead leaves, with noise of 1 to 3 gray
+ * levels.
  *
  * det is computed on 3x3 cells, each the mean of n x n pixels, under a Gaussian window. */
 #include <math.h>

@@ -30,10 +30,8 @@ typedef struct residual {
     double deviation, ratio;
 } residual;
 
-/* On rendered views of photographs, to others of which the model was fitted, it is 0.83 to 1.1 in every bin. Leaves are
- * rounder than what photographs show, so there is more room here. */
-#define LEAST 0.7
-#define MOST 1.35
+#define LEAST 0.8
+#define MOST 1.25
 
 static bool tell;
 
