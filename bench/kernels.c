@@ -65,7 +65,7 @@ static kb_model *box_model(kb_kind kind, kb_sampler sampler)
     kb_model_spec spec = {.struct_size = sizeof spec, .kind = kind, .sampler = sampler, .bits = 256, .name = "boxes",
                           .boxes = pairs};
     kb_model *model = NULL;
-    kb_model_create(&spec, &model, NULL);
+    kb_model_create(&spec, NULL, &model, NULL);
     return model;
 }
 
@@ -78,7 +78,7 @@ static kb_model *hash_model(void)
         .struct_size = sizeof spec, .kind = KB_KIND_HASHSIFT, .bits = 256, .name = "hash", .weights = weights,
         .bias = bias};
     kb_model *model = NULL;
-    kb_model_create(&spec, &model, NULL);
+    kb_model_create(&spec, NULL, &model, NULL);
     return model;
 }
 
@@ -161,9 +161,9 @@ static bool prepare(void)
     bad_cells = box_model(KB_KIND_BAD, KB_SAMPLER_CELLS);
     bag = box_model(KB_KIND_BAG, KB_SAMPLER_OCTAVES);
     hash = hash_model();
-    kb_model_builtin("bad256", &builtin[0]);
-    kb_model_builtin("bag256", &builtin[1]);
-    kb_model_builtin("hashsift256", &builtin[2]);
+    kb_model_builtin("bad256", NULL, &builtin[0]);
+    kb_model_builtin("bag256", NULL, &builtin[1]);
+    kb_model_builtin("hashsift256", NULL, &builtin[2]);
     return status == KB_OK && bad && bad_cells && bag && hash && builtin[0] && builtin[1] && builtin[2];
 }
 
@@ -531,7 +531,7 @@ int main(int argc, char **argv)
 {
     bool instructions = argc > 1 && strcmp(argv[1], "--instructions") == 0;
     const char *only = argc > 1 + instructions ? argv[1 + instructions] : "";
-    if (kb_workspace_create(&workspace) != KB_OK || !prepare()) return 1;
+    if (kb_workspace_create(NULL, &workspace) != KB_OK || !prepare()) return 1;
     printf("%-20s\t%-11s", instructions ? "instructions" : "ns", "per");
     for (size_t t = 0; t < KBI_COUNT(tiers); t++)
         if (tier_there(t)) printf("\t%10s", tiers[t].name);

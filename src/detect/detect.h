@@ -185,4 +185,9 @@ typedef struct kbi_gradient_direction {
 } kbi_gradient_direction;
 void kbi_gradient_peaks(const float histogram[KBI_GRADIENT_DIRECTIONS], int32_t highest, kbi_gradient_direction *out);
 
+/* Names of values, for kb_name; NULL when there is none. */
+const char *kbi_detector_name(int32_t detector);
+const char *kbi_selection_name(int32_t rule);
+const char *kbi_orientation_name(int32_t orientation);
+
 #endif

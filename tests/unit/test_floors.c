@@ -130,7 +130,7 @@ static void detectors_repeat_their_keypoints(void **state)
         for (int s = 0; s < SCENES; s++) {
             double mean = 0;
             for (int p = 0; p < PAIRS; p++) mean += repeated(floors[i].detector, &pairs[s][p]) / PAIRS;
-            floor_is_kept(kb_detector_name(floors[i].detector), s, mean, floors[i].floor[s]);
+            floor_is_kept(kb_name(KB_NAMES_DETECTOR, floors[i].detector), s, mean, floors[i].floor[s]);
         }
 }
 
@@ -170,7 +170,7 @@ static void keypoints_follow_the_scale(void **state)
                 mean.repeated += score.repeated / PAIRS;
                 mean.sized += score.sized / PAIRS;
             }
-            snprintf(what, sizeof what, "%s, scale %g", kb_detector_name(floors[i].detector), ev_scales[s]);
+            snprintf(what, sizeof what, "%s, scale %g", kb_name(KB_NAMES_DETECTOR, floors[i].detector), ev_scales[s]);
             floor_is_kept(what, SOLID, mean.repeated, floors[i].repeated[s]);
             strcat(what, ", size");
             floor_is_kept(what, SOLID, mean.sized, floors[i].sized);
@@ -264,12 +264,12 @@ static matched match_pairs(const char *name, kb_detector detector, const pair *s
     matched sum = {0, 0, 0};
     kb_model *model = NULL;
     ev_method method;
-    assert_int_equal(kb_model_builtin(name, &model), KB_OK);
+    assert_int_equal(kb_model_builtin(name, NULL, &model), KB_OK);
     ev_method_of_model(&method, name, model);
     for (int p = 0; p < count; p++) {
         io_keypoints k[2];
         for (int i = 0; i < 2; i++) k[i] = detected(detector, &some[p].views[i].image.view, KEYPOINTS);
-        match_pair(&method, kb_detector_name(detector), &some[p], flat, k, &sum);
+        match_pair(&method, kb_name(KB_NAMES_DETECTOR, detector), &some[p], flat, k, &sum);
         for (int i = 0; i < 2; i++) io_keypoints_free(&k[i]);
     }
     ev_method_free(&method);
@@ -294,7 +294,7 @@ static void models_match_both_scenes(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof floors / sizeof *floors; i++)
         for (int s = 0; s < SCENES; s++) {
-            const char *detector = kb_detector_name(floors[i].detector);
+            const char *detector = kb_name(KB_NAMES_DETECTOR, floors[i].detector);
             char what[64];
             matched m = match_pairs(floors[i].model, floors[i].detector, pairs[s], PAIRS, s == FLAT);
             snprintf(what, sizeof what, "%s on %s, precision", floors[i].model, detector);

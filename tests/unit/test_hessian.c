@@ -202,10 +202,10 @@ static void test_whole_pixels(void **state)
 }
 
 /* One thread, several, and low_memory find the same, as many as are asked for. */
-static void check_ways(const kb_image *image, kb_detect_options o, kb_pool *pool)
+static void check_ways(const kb_image *image, kb_detect_options o, kb_parallel *pool)
 {
     found *one = detect_view(image, &o);
-    o.parallel = kb_pool_parallel(pool);
+    o.parallel = pool;
     found *many = detect_view(image, &o);
     o.parallel = NULL;
     o.low_memory = 1;
@@ -223,8 +223,8 @@ static void test_ties_and_full_lists(void **state)
     enum { W = 500, H = 700 };
     uint64_t seed = 6;
     uint8_t *board = malloc(W * H), *noise = malloc(W * H);
-    kb_pool *pool;
-    assert_int_equal(kb_pool_create(3, &pool), KB_OK);
+    kb_parallel *pool;
+    assert_int_equal(kb_pool_create(3, NULL, &pool), KB_OK);
     for (int i = 0; i < W * H; i++) {
         board[i] = (i % W / 9 + i / W / 9) % 2 ? 220 : 30;
         noise[i] = kbi_random_below(&seed, 2) ? 255 : 0;
@@ -247,8 +247,8 @@ static void test_ties_between_pixels(void **state)
     (void)state;
     enum { W = 900, H = 700 };
     uint8_t *p = calloc(W, H);
-    kb_pool *pool;
-    assert_int_equal(kb_pool_create(8, &pool), KB_OK);
+    kb_parallel *pool;
+    assert_int_equal(kb_pool_create(8, NULL, &pool), KB_OK);
     for (int y = 40; y < H - 40; y += 16)
         for (int x = 40; x < W - 40; x += 16) {
             p[y * W + x] = 200;
