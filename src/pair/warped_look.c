@@ -108,13 +108,14 @@ static kb_status match_near(pair_job *job, const pair_side *other, const double 
     kb_guide *guides = kbi_workspace_array(job->workspace, a->n, sizeof *guides);
     if (!guides) return KB_E_MEMORY;
     into_frame(h, frame, map);
-    kb_guides_homography(map, a->keypoints, a->n, (float)radius, guides);
+    kb_features fa = kbi_pair_view(job, a, NULL), fb = kbi_pair_view(job, other, NULL);
+    kb_status status = kb_guides_fill(KB_GEOMETRY_HOMOGRAPHY, map, &fa, &fb, (float)radius, guides, job->error);
+    if (status != KB_OK) return status;
     for (size_t i = 0; i < a->n; i++) {
         guides[i].min_level = a->keypoints[i].octave - SEARCH_LEVELS;
         guides[i].max_level = a->keypoints[i].octave + SEARCH_LEVELS;
     }
-    kb_features fa = kbi_pair_view(job, a, NULL), fb = kbi_pair_view(job, other, NULL);
-    kb_status status = kb_match_guided(&fa, guides, &fb, &o, job->workspace, out->matches, &out->count, job->error);
+    status = kb_match_guided(&fa, guides, &fb, &o, job->workspace, out->matches, &out->count, job->error);
     out->candidates = out->count;
     return status == KB_OK ? kbi_pair_fit(job, out) : status;
 }
