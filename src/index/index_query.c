@@ -28,7 +28,7 @@ static void score_binary(query *q, const kbi_segment *s, uint64_t begin, uint64_
 {
     size_t row_bytes = q->index->vocabulary->row_bytes, tail = kbi_tail_bytes(row_bytes);
     uint64_t selectivity = kbi_word_selectivity(q->index->vocabulary, q->bag.word[k]);
-    uint32_t most = (uint32_t)(row_bytes < KBI_HEAD ? row_bytes : KBI_HEAD) * HEAD_NEAR / KBI_HEAD;
+    uint32_t max = (uint32_t)(row_bytes < KBI_HEAD ? row_bytes : KBI_HEAD) * HEAD_NEAR / KBI_HEAD;
     uint32_t heads_apart[LIST_PART], tails_apart[LIST_PART];
     int32_t found[LIST_PART + KBI_NEAR_SLACK];
     uint8_t head[KBI_HEAD] = {0};
@@ -37,7 +37,7 @@ static void score_binary(query *q, const kbi_segment *s, uint64_t begin, uint64_
     for (uint64_t from = begin; from < end; from += LIST_PART) {
         size_t count = (size_t)(end - from < LIST_PART ? end - from : LIST_PART);
         const uint8_t *heads = s->column[KBI_COLUMN_HEAD] + from * KBI_HEAD;
-        size_t near = q->kernels->hamming_near(head, heads, count, most, found);
+        size_t near = q->kernels->hamming_near(head, heads, count, max, found);
         q->kernels->hamming_listed(head, heads, found, near, KBI_HEAD, KBI_HEAD, heads_apart);
         if (tail)
             q->kernels->hamming_listed(signature + KBI_HEAD, kbi_entry(s, from) + KBI_ENTRY, found, near, tail,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per image, file or model. */
 #include "detect/detect.h"
 #include "model/model.h"
 #include "pair/pair.h"

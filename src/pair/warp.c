@@ -29,8 +29,8 @@ static uint8_t bilinear(const uint8_t *from, ptrdiff_t stride, int32_t u, int32_
 /* A coordinate with its fraction; anything for one that is not finite. */
 static int32_t fixed(double x)
 {
-    const double most = 1e5;
-    return (int32_t)((x > -most ? x < most ? x : most : -most) * (1 << FRACTION));
+    const double max = 1e5;
+    return (int32_t)((x > -max ? x < max ? x : max : -max) * (1 << FRACTION));
 }
 
 static bool is_inside(const pair_warp *w, double x, double y)
@@ -41,8 +41,8 @@ static bool is_inside(const pair_warp *w, double x, double y)
 /* Held inside the image. */
 static int32_t held(int32_t x, int32_t size)
 {
-    int32_t most = ((size - 1) << FRACTION) - 1;
-    return x > 0 ? x < most ? x : most : 0;
+    int32_t max = ((size - 1) << FRACTION) - 1;
+    return x > 0 ? x < max ? x : max : 0;
 }
 
 /* Coordinates are exact at the ends of a block and linear in between, which is off by a few hundredths of a pixel. */
