@@ -175,7 +175,8 @@ typedef struct kb_index_query_options {
     uint32_t struct_size;
     kb_scoring scoring;
     size_t first_images;  /* search only the first first_images images that were added; 0: all. For sequences. */
-    int32_t verify;       /* this many of the best results are verified (kb_pair_verify), and come first: those that
+    int32_t verify;       /* this many results are verified (kb_pair_verify): of four times as many, those most similar
+                             to a sample of the query's rows. They come first: those that
                              are before the others, each ranked by the similarity of their matches, where inliers count
                              twice; 0: none. Needs kept features, and keypoints in the query. */
     kb_geometry geometry; /* of the verification, as in kb_verify_options */
