@@ -4,7 +4,7 @@
  *       9  c1 x1 y1 r1 c2 x2 y2 r2 th     BAD, or BAG when a channel is not 0
  *     129  bias w1 ... w128               HashSIFT
  * '#' starts a comment; a comment "#: key value" says something about the table (name, sampler, support,
- * sift-support, thresholds, root, text).
+ * sift-support, thresholds, ratio, root, text).
  *
  * Only the sign of a HashSIFT row counts, so a row of any numbers is brought to 8-bit weights by one factor for weights
  * and bias, 127 / max |w|, rounded half away from zero. A row of whole numbers that already fit is taken as it is,
@@ -29,7 +29,7 @@ typedef struct table {
     int32_t *bias;
     /* what the table says about itself */
     char name[64], sampler[16];
-    double support, sift_support;
+    double support, sift_support, ratio;
     int32_t threshold_low, threshold_high;
     bool root;
     char *text; /* with line breaks; owned */
@@ -181,6 +181,9 @@ static bool read_directive(table *t, size_t number, const char *line)
         return io_number_is(value, &t->sift_support) || fail_at(t, number, "sift-support is not a number");
     }
     if (key == 10 && strncmp(line, "thresholds", key) == 0) return read_thresholds(t, number, value);
+    if (key == 5 && strncmp(line, "ratio", key) == 0) {
+        return io_number_is(value, &t->ratio) || fail_at(t, number, "ratio is not a number");
+    }
     if (key == 4 && strncmp(line, "root", key) == 0) {
         t->root = strcmp(value, "1") == 0;
         return true;
@@ -241,6 +244,7 @@ static bool make_model(const table *t, const table_options *options, kb_model **
     if (options->support == 0 && !options->sampler) { /* they belong to the bits that they were measured with */
         spec.threshold_low = t->threshold_low;
         spec.threshold_high = t->threshold_high;
+        spec.ratio = (float)t->ratio;
     }
     spec.root = options->root || t->root;
     spec.text = t->text;
@@ -289,6 +293,7 @@ static void table_write_head(FILE *file, const kb_model_info *info)
         fprintf(file, "#: sift-support %s\n", io_number_shortest(number, (double)spec->sift_support, true));
     if (spec->threshold_high > 0)
         fprintf(file, "#: thresholds %d %d\n", (int)spec->threshold_low, (int)spec->threshold_high);
+    if (spec->ratio > 0) fprintf(file, "#: ratio %s\n", io_number_shortest(number, (double)spec->ratio, true));
     if (spec->root) fprintf(file, "#: root 1\n");
     for (const char *text = spec->text; text && *spec->text;) { /* a line end at the end makes an empty line */
         size_t length = strcspn(text, "\n");

@@ -233,6 +233,7 @@ static kb_status detect_near(converter *c, size_t view, uint32_t detector, const
     options.detector = detectors[detector];
     options.max_keypoints = o->keypoints;
     options.parallel = o->parallel;
+    if (o->upright) options.orientation = KB_ORIENTATION_NONE;
     f.keypoints = keypoints;
     f.capacity = (size_t)o->keypoints;
     kb_status status = kb_detect(pixels, &options, c->workspace, &f, NULL);

@@ -31,6 +31,7 @@ typedef struct kbi_multiview_options {
     int32_t supports;
     const float *support;
     bool octaves; /* octaves instead of 32x32 patches */
+    bool upright; /* detected keypoints have the angle 0; views that are turned against each other do not associate */
 } kbi_multiview_options;
 /* Detecting orb and sift, 8000 keypoints, all points, 2 px. */
 void kbi_multiview_defaults(kbi_multiview_options *options);

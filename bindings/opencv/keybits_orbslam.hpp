@@ -77,6 +77,8 @@ public:
     /* What ORBmatcher::TH_LOW and TH_HIGH are to be with this model; 0 for a model that nobody has measured. */
     int thresholdLow() const { return model().info().threshold_low; }
     int thresholdHigh() const { return model().info().threshold_high; }
+    /* What stands for a ratio of 0.75 of ORB; 0 as above. */
+    float ratio() const { return model().info().ratio; }
 
     /* The pyramid of kb_pyramid_build; level 0 is a copy of the image. Levels below 70 px, which have no keypoints, are
      * empty. */

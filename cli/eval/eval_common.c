@@ -23,6 +23,7 @@ static bool with_support(kb_model **model, double support, io_error *error)
     spec.support = (float)support;
     spec.sift_support = 0;
     spec.threshold_low = spec.threshold_high = 0; /* were measured at the model's own */
+    spec.ratio = 0;
     if (kb_model_create(&spec, NULL, &changed, &why) != KB_OK) return io_fail(error, "--support: %s", why.text);
     kb_model_free(*model);
     *model = changed;

@@ -91,6 +91,7 @@ static const cli_option colmap_options[] = {
      .help = "take keypoints from COLMAP's database instead of detecting"},
     {"detectors", 0, CLI_CALL(colmap_job, options.multiview.detectors), "LIST", "orb,sift", .take = patches_take_detectors,
      .help = "of orb, sift and hessian, separated by commas"},
+    {"upright", 0, CLI_FLAG(colmap_job, options.multiview.upright), .help = "detected keypoints have the angle 0"},
     {"keypoints", 0, CLI_NUMBER(colmap_job, options.multiview.keypoints, 100, 1000000), "N", "8000",
      .help = ", that a detector may find in an image"},
     {"max-points", 0, CLI_NUMBER(colmap_job, max_points, 0, 100000000), "N", "0", .help = "; 0 is all"},

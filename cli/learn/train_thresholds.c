@@ -1,227 +1,261 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keybits train thresholds: the distances that let through as many wrong pairs as 50 and 100 of ORB do. */
-#include <math.h>
+/* keybits train thresholds: the distances and the ratio that mean for a model what 50, 100 and 0.75 mean for ORB. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/groups.h"
 #include "io/features.h"
 #include "io/json.h"
+#include "io/progress.h"
 #include "learn/random.h"
-#include "train.h"
 #include "pipeline/models.h"
+#include "threshold_views.h"
+#include "train.h"
 #ifdef KB_HAVE_EVAL
 #    include "eval/peers.h"
 #endif
 
 #define ORB_LOW 50
 #define ORB_HIGH 100
-#define MOST_DISTANCE KB_MAX_BITS
+#define ORB_RATIO 75 /* hundredths */
+
+/* What describes the views: a model, or ORB where it is NULL. */
+typedef struct descriptor {
+    const char *name;
+    kb_model *model;
+    threshold_counts counts;
+} descriptor;
+
+/* Distances in bits, the ratio in hundredths. */
+typedef struct limits {
+    int32_t low, high, ratio;
+} limits;
 
 typedef struct threshold_job {
     const char *list; /* -m */
-    double rate_low, rate_high; /* per cent; 0: those of ORB on the same patches */
-    int64_t pairs;
+    double rate_low, rate_high, precision; /* per cent; 0: ORB's on the same views */
+    double window;
+    int32_t views;
     uint64_t seed;
-    kbi_patch_set *sets;
-    int set_count;
+    kb_detect_options detection;
+    io_read_options reading;
+    descriptor *descriptors; /* ORB first, when it is measured */
+    size_t count;
     io_names names;
     io_json json;
     bool store; /* into the model files */
-    bool begun; /* the head of the table is printed */
 } threshold_job;
 
-/* Distances of pairs that show the same point, and of pairs that do not. */
-typedef struct pair_counts {
-    uint64_t right[MOST_DISTANCE + 1], wrong[MOST_DISTANCE + 1];
-    uint64_t right_total, wrong_total;
-} pair_counts;
+/* ------------------------------------------------------------------------------------------------------------ shares */
 
-static bool row_is_zero(const uint8_t *row, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        if (row[i]) return false;
-    return true;
-}
-
-static void count_pair(pair_counts *c, const uint8_t *a, const uint8_t *b, size_t bytes, bool right)
-{
-    if (row_is_zero(a, bytes) || row_is_zero(b, bytes)) return;
-    int32_t distance = kb_hamming(a, b, bytes);
-    if (right) c->right[distance]++, c->right_total++;
-    else c->wrong[distance]++, c->wrong_total++;
-}
-
-/* The same seed draws the same pairs from sets that have the same patches. */
-static void count_pairs(const threshold_job *job, const kbi_patch_set *set, const uint8_t *rows, size_t bytes,
-                        pair_counts *c)
-{
-    uint64_t state = job->seed;
-    memset(c, 0, sizeof *c);
-    for (size_t p = 0; p < set->points; p++) {
-        const uint8_t *first = rows + set->first[p] * bytes;
-        for (size_t i = set->first[p] + 1; i < set->first[p + 1]; i++)
-            count_pair(c, first, rows + i * bytes, bytes, true);
-    }
-    for (int64_t k = 0; k < job->pairs; k++) {
-        size_t i = kbi_random_below(&state, (uint32_t)set->patches), j = kbi_random_below(&state, (uint32_t)set->patches);
-        if (set->label[i] != set->label[j]) count_pair(c, rows + i * bytes, rows + j * bytes, bytes, false);
-    }
-}
-
-static double share_within(const uint64_t *counts, uint64_t total, int32_t distance)
+static uint64_t sum_of(const uint64_t *counts, int32_t last)
 {
     uint64_t sum = 0;
-    for (int32_t d = 0; d <= distance; d++) sum += counts[d];
-    return total ? (double)sum / (double)total : 0;
+    for (int32_t i = 0; i <= last; i++) sum += counts[i];
+    return sum;
+}
+
+static double per_cent(uint64_t part, uint64_t whole) { return whole ? 100 * (double)part / (double)whole : 0; }
+
+static double wrong_within(const threshold_counts *c, int32_t distance)
+{
+    return per_cent(sum_of(c->wrong, distance), sum_of(c->wrong, KB_MAX_BITS));
+}
+
+static double right_within(const threshold_counts *c, int32_t distance)
+{
+    return per_cent(sum_of(c->right, distance), sum_of(c->right, KB_MAX_BITS));
+}
+
+static double precision_at(const threshold_counts *c, int32_t ratio)
+{
+    uint64_t right = sum_of(c->ratio_right, ratio);
+    return per_cent(right, right + sum_of(c->ratio_wrong, ratio));
+}
+
+static double kept_at(const threshold_counts *c, int32_t ratio)
+{
+    return per_cent(sum_of(c->ratio_right, ratio), sum_of(c->ratio_right, RATIO_STEPS + 1));
 }
 
 /* The largest distance, up to `most`, that accepts no more than this share of the wrong pairs. */
-static int32_t distance_at(const pair_counts *c, double rate, int32_t most)
+static int32_t distance_at(const threshold_counts *c, double rate, int32_t most)
 {
     int32_t distance = 0;
-    while (distance < most && share_within(c->wrong, c->wrong_total, distance + 1) <= rate) distance++;
+    while (distance < most && wrong_within(c, distance + 1) <= rate) distance++;
     return distance;
 }
 
-static const kbi_patch_set *set_of_support(const threshold_job *job, float support, bool octaves)
+/* The largest ratio whose matches are right at least so often. */
+static int32_t ratio_at(const threshold_counts *c, double precision)
 {
-    for (int i = 0; i < job->set_count; i++)
-        if ((job->sets[i].side == KB_OCTAVE_SIDE) == octaves &&
-            fabsf(job->sets[i].support - support) <= 1e-3f * support)
-            return &job->sets[i];
-    return NULL;
+    int32_t ratio = RATIO_STEPS;
+    while (ratio > 1 && precision_at(c, ratio) < precision) ratio--;
+    return ratio;
 }
 
-/* --------------------------------------------------------------------------------------------------------- printing */
-
-/* The head comes with the first row, so that a run that fails at once prints nothing. */
-static void print_threshold_head(threshold_job *job, const cli_common *common)
-{
-    if (job->begun) return;
-    job->begun = true;
-    if (common->json) {
-        io_json_begin(&job->json, stdout);
-        io_json_array(&job->json, NULL);
-    } else {
-        printf("%-12s %5s %9s %7s %5s %9s %7s\n", "model", "low", "wrong %", "right %", "high", "wrong %", "right %");
-    }
-}
-
-static void print_threshold_row(threshold_job *job, const cli_common *common, const char *name, const pair_counts *c,
-                                int32_t low, int32_t high)
-{
-    const int32_t at[2] = {low, high};
-    print_threshold_head(job, common);
-    if (common->json) {
-        io_json_object(&job->json, NULL);
-        io_json_string(&job->json, "model", name);
-    } else {
-        printf("%-12s", cli_shown(name));
-    }
-    for (int i = 0; i < 2; i++) {
-        double wrong = 100 * share_within(c->wrong, c->wrong_total, at[i]);
-        double right = 100 * share_within(c->right, c->right_total, at[i]);
-        if (!common->json) {
-            printf(" %5d %9.4f %7.1f", (int)at[i], wrong, right);
-            continue;
-        }
-        io_json_integer(&job->json, i ? "high" : "low", at[i]);
-        io_json_number(&job->json, i ? "wrong_high" : "wrong_low", wrong);
-        io_json_number(&job->json, i ? "right_high" : "right_low", right);
-    }
-    if (common->json) io_json_end(&job->json);
-    else printf("\n");
-}
-
-/* -------------------------------------------------------------------------------------------------------------- ORB */
+/* --------------------------------------------------------------------------------------------------------- describing */
 
 #ifdef KB_HAVE_EVAL
-static bool measure_orb(threshold_job *job, const cli_common *common, pair_counts *c, io_error *error)
+static bool orb_available(io_error *error) { return ev_peers_available(error); }
+
+static bool describe_orb(const kb_image *image, const kb_features *f, io_rows *rows, io_error *error)
 {
-    const kbi_patch_set *set = set_of_support(job, 1, false);
-    io_rows rows = {0};
-    if (!set) return io_fail(error, "none of the sets has support 1, at which ORB describes");
-    if (!ev_peers_available(error)) return io_fail(error, "no ORB to compare with: give --rate-low and --rate-high");
-    if (!ev_peer_describe_patches("cv:orb", set->pixels, set->patches, set->side, &rows, error)) return false;
-    count_pairs(job, set, rows.bytes, rows.width, c);
-    io_rows_free(&rows);
-    job->rate_low = 100 * share_within(c->wrong, c->wrong_total, ORB_LOW);
-    job->rate_high = 100 * share_within(c->wrong, c->wrong_total, ORB_HIGH);
-    print_threshold_row(job, common, "ORB", c, ORB_LOW, ORB_HIGH);
-    return true;
+    float scale = kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, f->detector));
+    return ev_peer_describe("cv:orb", image, f->keypoints, f->n, scale, rows, error);
 }
 #else
-static bool measure_orb(threshold_job *job, const cli_common *common, pair_counts *c, io_error *error)
+static bool orb_available(io_error *error) { return io_fail(error, "this build is without OpenCV"); }
+
+static bool describe_orb(const kb_image *image, const kb_features *f, io_rows *rows, io_error *error)
 {
-    (void)job, (void)common, (void)c;
-    return io_fail(error, "this build has no ORB to compare with: give --rate-low and --rate-high");
+    (void)image, (void)f, (void)rows;
+    return orb_available(error);
 }
 #endif
 
-/* ----------------------------------------------------------------------------------------------------------- models */
-
-static bool store_thresholds(const char *path, const kb_model_spec *spec, int32_t low, int32_t high, io_error *error)
+static bool describe_view(const descriptor *d, const view_pair *pair, int side, const kb_parallel *parallel,
+                           io_rows *rows, io_error *error)
 {
-    kb_model_spec changed = *spec;
-    kb_model *model;
-    kb_error why;
-    changed.threshold_low = low;
-    changed.threshold_high = high;
-    if (kb_model_create(&changed, NULL, &model, &why) != KB_OK) return io_fail(error, "%s: %s", path, why.text);
-    bool ok = train_model_save(model, path, error);
-    kb_model_free(model);
-    return ok;
-}
-
-static bool measure_opened(threshold_job *job, const cli_common *common, const char *name, const kb_model *model,
-                           pair_counts *c, io_error *error)
-{
+    kb_features f = pair->features[side];
+    if (!d->model) return describe_orb(&pair->image[side], &f, rows, error);
     kb_model_info info;
     kb_describe_options options;
     KB_INIT(info);
     KB_INIT(options);
-    options.parallel = common->parallel;
-    kb_model_get_info(model, &info);
-    if (info.row_floats > 0) return io_fail(error, "%s gives floats, which have no Hamming distance", name);
-    bool octaves = info.spec->sampler == KB_SAMPLER_OCTAVES;
-    const kbi_patch_set *set = set_of_support(job, info.spec->support, octaves);
-    if (!set)
-        return io_fail(error, "%s describes %s with support %g, which no set has (keybits patches ... --support%s)", name,
-                       octaves ? "octaves" : "patches", (double)info.spec->support, octaves ? " --octaves" : "");
-    size_t bytes = (size_t)info.row_bytes;
-    uint8_t *rows = io_alloc(set->patches, bytes);
-    kb_features f = io_bytes_view(rows, set->patches, bytes);
-    kb_status status = kb_describe_patches(model, set->pixels, set->side, &options, NULL, &f, NULL);
-    if (status == KB_OK) count_pairs(job, set, rows, bytes, c);
-    free(rows);
-    if (status != KB_OK) return io_fail(error, "%s: %s", name, kb_status_string(status));
-    int32_t low = distance_at(c, job->rate_low / 100, info.spec->bits);
-    int32_t high = distance_at(c, job->rate_high / 100, info.spec->bits);
-    print_threshold_row(job, common, name, c, low, high);
-    return !job->store || store_thresholds(name, info.spec, low, high, error);
+    kb_model_get_info(d->model, &info);
+    options.parallel = parallel;
+    *rows = (io_rows){.count = f.n, .width = (size_t)info.row_bytes};
+    f.rows = rows->bytes = io_alloc(f.n, rows->width);
+    f.rows_size = f.n * rows->width;
+    kb_status status = kb_describe(d->model, &pair->image[side], &options, pair->workspace, &f, NULL);
+    return status == KB_OK || io_fail(error, "%s: %s", d->name, kb_status_string(status));
 }
 
-static bool measure_model(threshold_job *job, const cli_common *common, const char *name, pair_counts *c,
-                          io_error *error)
+static bool count_descriptor(const threshold_job *job, const cli_common *common, descriptor *d, const view_pair *pair,
+                             view_kind kind, io_error *error)
 {
+    io_rows rows[2] = {{0}, {0}};
+    bool ok = describe_view(d, pair, 0, common->parallel, &rows[0], error) &&
+              describe_view(d, pair, 1, common->parallel, &rows[1], error);
+    const uint8_t *const bytes[2] = {rows[0].bytes, rows[1].bytes};
+    kb_status status = KB_OK;
+    if (ok && kind == VIEW_FRAME) count_windows(pair, bytes, rows[0].width, job->window, &d->counts);
+    else if (ok) status = count_ratios(pair, bytes, rows[0].width, &d->counts);
+    if (status != KB_OK) ok = io_fail(error, "%s: %s", d->name, kb_status_string(status));
+    io_rows_free(&rows[0]);
+    io_rows_free(&rows[1]);
+    return ok;
+}
+
+static bool count_photo(threshold_job *job, const cli_common *common, const kb_image *photo, uint64_t seed,
+                        io_error *error)
+{
+    bool ok = true;
+    for (int32_t v = 0; v < 2 * job->views && ok; v++) {
+        view_kind kind = v % 2 ? VIEW_PHOTOGRAPH : VIEW_FRAME;
+        view_pair pair;
+        kb_status status = view_pair_make(&pair, photo, kind, &job->detection, kbi_random_fork(seed, (uint64_t)v));
+        if (status != KB_OK) ok = io_fail(error, "%s", kb_status_string(status));
+        for (size_t i = 0; i < job->count && ok; i++)
+            ok = count_descriptor(job, common, &job->descriptors[i], &pair, kind, error);
+        view_pair_free(&pair);
+    }
+    return ok;
+}
+
+static bool count_photos(threshold_job *job, const cli_common *common, const io_names *photos, io_error *error)
+{
+    io_progress progress;
+    bool ok = true;
+    io_progress_start(&progress, "images", photos->count, common->quiet);
+    for (size_t i = 0; i < photos->count && ok; i++) {
+        io_image image;
+        ok = io_image_read(photos->items[i], &job->reading, &image, error);
+        if (!ok) break;
+        io_error why;
+        ok = count_photo(job, common, &image.view, kbi_random_fork(job->seed, i), &why) ||
+             io_fail(error, "%s: %s", photos->items[i], why.text);
+        io_image_free(&image);
+        io_progress_update(&progress, i + 1);
+    }
+    io_progress_end(&progress);
+    return ok;
+}
+
+/* ------------------------------------------------------------------------------------------------------------ results */
+
+static void print_row(threshold_job *job, const cli_common *common, const descriptor *d, const limits *at)
+{
+    const threshold_counts *c = &d->counts;
+    const double values[] = {wrong_within(c, at->low),  right_within(c, at->low),    wrong_within(c, at->high),
+                             right_within(c, at->high), precision_at(c, at->ratio), kept_at(c, at->ratio)};
+    if (!common->json) {
+        printf("%-12s %5d %9.3f %7.1f %5d %9.3f %7.1f %5.2f %11.1f %7.1f\n", cli_shown(d->name), (int)at->low, values[0],
+               values[1], (int)at->high, values[2], values[3], at->ratio / 100.0, values[4], values[5]);
+        return;
+    }
+    static const char *const names[] = {"wrong_low", "right_low", "wrong_high", "right_high", "precision", "kept"};
+    io_json_object(&job->json, NULL);
+    io_json_string(&job->json, "model", d->name);
+    io_json_integer(&job->json, "low", at->low);
+    io_json_integer(&job->json, "high", at->high);
+    io_json_number(&job->json, "ratio", at->ratio / 100.0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) io_json_number(&job->json, names[i], values[i]);
+    io_json_end(&job->json);
+}
+
+static bool store_limits(const descriptor *d, const limits *at, io_error *error)
+{
+    kb_model_info info;
     kb_model *model;
-    if (!models_open(name, &model, error)) return false;
-    bool ok = measure_opened(job, common, name, model, c, error);
+    kb_error why;
+    KB_INIT(info);
+    kb_model_get_info(d->model, &info);
+    kb_model_spec changed = *info.spec;
+    changed.threshold_low = at->low;
+    changed.threshold_high = at->high;
+    changed.ratio = (float)at->ratio / RATIO_STEPS;
+    if (kb_model_create(&changed, NULL, &model, &why) != KB_OK) return io_fail(error, "%s: %s", d->name, why.text);
+    bool ok = train_model_save(model, d->name, error);
     kb_model_free(model);
     return ok;
 }
 
-static bool load_threshold_sets(threshold_job *job, const cli_common *common, int count, char **paths, io_error *error)
+static bool report_descriptor(threshold_job *job, const cli_common *common, const descriptor *d, io_error *error)
 {
-    job->sets = io_alloc((size_t)count, sizeof *job->sets);
-    for (; job->set_count < count; job->set_count++) {
-        kbi_patch_set *set = &job->sets[job->set_count];
-        if (!io_patch_set_load(paths[job->set_count], 0, job->seed, set, error)) return false;
-        kbi_patch_set_shrink(set);
-        cli_say(common, "%s: %zu patches of %zu points", paths[job->set_count], set->patches, set->points);
+    limits at = {ORB_LOW, ORB_HIGH, ORB_RATIO};
+    if (d->model) {
+        kb_model_info info;
+        KB_INIT(info);
+        kb_model_get_info(d->model, &info);
+        at = (limits){distance_at(&d->counts, job->rate_low, info.spec->bits),
+                      distance_at(&d->counts, job->rate_high, info.spec->bits), ratio_at(&d->counts, job->precision)};
+    } else {
+        job->rate_low = wrong_within(&d->counts, ORB_LOW);
+        job->rate_high = wrong_within(&d->counts, ORB_HIGH);
+        job->precision = precision_at(&d->counts, ORB_RATIO);
     }
-    return true;
+    print_row(job, common, d, &at);
+    return !job->store || !d->model || store_limits(d, &at, error);
 }
+
+static bool report(threshold_job *job, const cli_common *common, io_error *error)
+{
+    bool ok = true;
+    if (common->json) {
+        io_json_begin(&job->json, stdout);
+        io_json_array(&job->json, NULL);
+    } else {
+        printf("%-12s %5s %9s %7s %5s %9s %7s %5s %11s %7s\n", "model", "low", "wrong %", "right %", "high", "wrong %",
+               "right %", "ratio", "precision %", "kept %");
+    }
+    for (size_t i = 0; i < job->count && ok; i++) ok = report_descriptor(job, common, &job->descriptors[i], error);
+    if (ok && common->json) io_json_end(&job->json);
+    return ok;
+}
+
+/* ------------------------------------------------------------------------------------------------------------ command */
 
 static bool is_built_in(const char *name)
 {
@@ -231,72 +265,109 @@ static bool is_built_in(const char *name)
     return false;
 }
 
-static bool thresholds_measure(threshold_job *job, const cli_common *common, io_error *error)
+static bool open_descriptor(threshold_job *job, const char *name, io_error *error)
+{
+    descriptor *d = &job->descriptors[job->count];
+    kb_model_info info;
+    KB_INIT(info);
+    d->name = name;
+    if (job->store && is_built_in(name))
+        return io_fail(error, "--store writes into model files, and %s is built in", name);
+    if (!models_open(name, &d->model, error)) return false;
+    job->count++;
+    kb_model_get_info(d->model, &info);
+    return info.row_floats == 0 || io_fail(error, "%s gives floats, which have no Hamming distance", name);
+}
+
+static bool open_descriptors(threshold_job *job, io_error *error)
 {
     static const char builtin[] = "bad256,bad512,bag128,bag256,bag512,hashsift256,hashsift512";
-    pair_counts counts;
+    io_error why;
+    bool ok = true;
     io_names_split(&job->names, job->list ? job->list : builtin);
-    for (size_t i = 0; job->store && i < job->names.count; i++)
-        if (is_built_in(job->names.items[i]))
-            return io_fail(error, "--store writes into model files, and %s is built in", job->names.items[i]);
-    bool ok = job->rate_low > 0 || measure_orb(job, common, &counts, error);
-    for (size_t i = 0; ok && i < job->names.count; i++)
-        ok = measure_model(job, common, job->names.items[i], &counts, error);
-    if (ok && common->json) io_json_end(&job->json);
+    job->descriptors = io_alloc(job->names.count + 1, sizeof *job->descriptors);
+    memset(job->descriptors, 0, (job->names.count + 1) * sizeof *job->descriptors);
+    if (job->precision == 0) {
+        if (!orb_available(&why))
+            return io_fail(error, "no ORB to compare with (%s): give --rate-low, --rate-high and --precision", why.text);
+        job->descriptors[job->count++].name = "ORB";
+    }
+    for (size_t i = 0; i < job->names.count && ok; i++) ok = open_descriptor(job, job->names.items[i], error);
     return ok;
 }
 
-static int thresholds_run(cli_common *common, void *context, int count, char **paths)
+static int thresholds_run(cli_common *common, void *context, int count, char **arguments)
 {
     threshold_job *job = context;
+    io_names photos = {0};
     io_error error;
-    if ((job->rate_low > 0) != (job->rate_high > 0) || job->rate_low > job->rate_high)
-        return cli_usage_error(common, "--rate-low and --rate-high go together, the lower first");
-    bool ok = load_threshold_sets(job, common, count, paths, &error) && thresholds_measure(job, common, &error);
+    if ((job->rate_low > 0) != (job->rate_high > 0) || (job->rate_low > 0) != (job->precision > 0) ||
+        job->rate_low > job->rate_high)
+        return cli_usage_error(common, "--rate-low, --rate-high and --precision go together, the lower rate first");
+    if (job->detection.detector == 0) job->detection.detector = kb_detector_at(0);
+    job->detection.parallel = common->parallel;
+    bool ok = cli_claim_images(common, count, arguments, &photos, &error) && open_descriptors(job, &error) &&
+              count_photos(job, common, &photos, &error) && report(job, common, &error);
+    io_names_free(&photos);
     return ok ? CLI_DONE : cli_error("%s", error.text);
+}
+
+static void thresholds_begin(void *context)
+{
+    threshold_job *job = context;
+    KB_INIT(job->detection);
 }
 
 static void thresholds_end(void *context)
 {
     threshold_job *job = context;
-    for (int i = 0; i < job->set_count; i++) kbi_patch_set_free(&job->sets[i]);
-    free(job->sets);
+    for (size_t i = 0; i < job->count; i++) kb_model_free(job->descriptors[i].model);
+    free(job->descriptors);
     io_names_free(&job->names);
 }
 
 static const cli_option thresholds_options[] = {
     {"model", 'm', CLI_INPUTS(threshold_job, list), "LIST",
      .help = "binary models and .kbm files, separated by commas (default: all that are built in)"},
+    {"store", 0, CLI_FLAG(threshold_job, store), .help = "write the numbers into the model files"},
+    {"views", 0, CLI_NUMBER(threshold_job, views, 1, 1000), "N", "1", .help = "of either kind that are rendered of every photograph"},
+    {"window", 0, CLI_NUMBER(threshold_job, window, 0.25, 100), "W", "1",
+     .help = ": the search reaches so many keypoint sizes to each side"},
     {"rate-low", 0, CLI_NUMBER(threshold_job, rate_low, 0, 100), "P",
      .help = ": per cent of the wrong pairs that the low threshold may accept (default: what 50 of ORB accepts)"},
     {"rate-high", 0, CLI_NUMBER(threshold_job, rate_high, 0, 100), "P",
      .help = ": the same for the high threshold (default: what 100 of ORB accepts)"},
-    {"store", 0, CLI_FLAG(threshold_job, store),
-     .help = "write the distances into the model files"},
-    {"pairs", 0, CLI_NUMBER(threshold_job, pairs, 1000, 1e9), "N", "4000000", .help = ": wrong pairs that are drawn"},
-    {"seed", 0, CLI_NUMBER(threshold_job, seed, 0, CLI_NO_LIMIT), "N", "1", .help = "decides which"},
+    {"precision", 0, CLI_NUMBER(threshold_job, precision, 0, 100), "P",
+     .help = ": per cent of the matches within the ratio that are right (default: those of ORB at 0.75)"},
+    {"seed", 0, CLI_NUMBER(threshold_job, seed, 0, CLI_NO_LIMIT), "N", "1", .help = "decides the views"},
+    CLI_GROUP(threshold_job, detection, detector_options),
+    CLI_SECTION("Images"),
+    CLI_GROUP(threshold_job, reading, reading_options),
     {0}};
 
 const cli_command train_thresholds = {
     .name = "train thresholds",
-    .examples = "set.kbp -m my.kbm # distances for SLAM",
-    .summary = "distances that mean for a model what 50 and 100 mean for ORB",
-    .usage = "SET.kbp... [options]",
-    .about = "SLAM systems accept a match when its distance is at most 50 or 100, numbers for ORB. For every model this "
-             "prints the largest distances that accept no more wrong pairs than those do, with the shares of wrong "
-             "pairs and of right pairs that they accept, in per cent. Every model is measured on the set of its own "
-             "support, ORB (OpenCV's, where the program was built with it) on that of support 1:\n"
-             "    keybits patches synth held-back/ -o 'held-{}.kbp' --support 1,1.3,1.6\n"
-             "    keybits patches synth held-back/ -o held-octaves.kbp --support 4 --octaves    (for BAG)\n"
-             "    keybits train thresholds held-1.kbp held-1.3.kbp held-1.6.kbp held-octaves.kbp\n"
-             "    keybits train thresholds held-1.kbp held-1.6.kbp -m mine.kbm --store\n"
+    .examples = "frames -m my.kbm # distances and a ratio for SLAM",
+    .summary = "distances and a ratio that mean for a model what 50, 100 and 0.75 mean for ORB",
+    .usage = "IMAGE... [options]",
+    .about = "SLAM systems search a window around the place where a point should be, and accept a match when its distance "
+             "is at most 50 or 100, numbers for ORB. This renders frames of a moving camera from every photograph and "
+             "compares each keypoint with the others in such a window. For every model it prints the largest distances "
+             "that accept no more wrong pairs than those do, with the shares of wrong pairs and of right pairs that they "
+             "accept. From views that differ more, as those of `patches synth`, comes the largest ratio between the "
+             "nearest and the second nearest row of the whole image whose matches are right as often as ORB's at 0.75, "
+             "with that precision and the share of right matches that it keeps. All are per cent. ORB is OpenCV's, where "
+             "the program was built with it, on the same keypoints:\n"
+             "    keybits train thresholds held-back/\n"
+             "    keybits train thresholds held-back/ -m mine.kbm --store\n"
              "Model files hold the numbers that --store wrote, the files of the built-in models too; kb_model_info and "
-             "`keybits model show` give them (docs/slam.md).",
+             "`keybits model show` give them (docs/slam.md). " CLI_IMAGES_HELP,
     .options = thresholds_options,
     .least = 1,
     .most = CLI_ANY,
-    .wants = "needs sets of patches (.kbp)",
+    .wants = "name photographs, or a folder of them",
     .reads_arguments = true,
     .job_size = sizeof(threshold_job),
+    .begin = thresholds_begin,
     .run = thresholds_run,
     .end = thresholds_end};

@@ -50,6 +50,7 @@ static void put_json(io_json *json, const kb_model_info *info, const char *file)
         io_json_integer(json, "threshold_low", info->threshold_low);
         io_json_integer(json, "threshold_high", info->threshold_high);
     }
+    if (info->ratio > 0) io_json_float(json, "ratio", info->ratio);
     io_json_string(json, "text", spec->text ? spec->text : "");
     io_json_end(json);
 }
@@ -95,6 +96,7 @@ static void show_text(const kb_model_info *info)
     }
     if (info->threshold_high)
         printf("distance  %d low, %d high (as 50 and 100 of ORB)\n", (int)info->threshold_low, (int)info->threshold_high);
+    if (info->ratio > 0) printf("ratio     %g (as 0.75 of ORB)\n", (double)info->ratio);
     if (spec->text && *spec->text) show_lines(spec->text);
 }
 

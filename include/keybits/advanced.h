@@ -62,6 +62,7 @@ typedef struct kb_model_spec {
                                  to 10; 0: support */
     int32_t threshold_low, threshold_high; /* of kb_model_info, 0 to bits, the lower one first; 0 and 0: not known. They
                                  are no part of the id. */
+    float ratio;              /* the same; 0 to 1 */
 } kb_model_spec;
 
 /* Creates a model from tables, which are copied. KB_E_TABLE for a value out of its range; error (may be NULL) names the

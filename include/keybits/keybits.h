@@ -269,8 +269,9 @@ typedef struct kb_model_info {
     int32_t row_floats;        /* 128 for SIFT and RootSIFT, otherwise 0 */
     uint32_t channels;         /* bit c is set when channel c is used */
     int32_t distinct_boxes;    /* different boxes among the 2 x bits boxes of the table, of BAG in each octave */
-    int32_t threshold_low;     /* Hamming distances that accept as large a share of wrong pairs as 50 and 100 do for */
-    int32_t threshold_high;    /* ORB (docs/slam.md). Built-in binary models have them, others may; 0: not known */
+    int32_t threshold_low;     /* Hamming distances that accept as large a share of neighbours as 50 and 100 do for */
+    int32_t threshold_high;    /* ORB, and the max_ratio whose matches are as right as ORB's at 0.75 (docs/slam.md). */
+    float ratio;               /* Built-in binary models have them, others may; 0: not known */
 } kb_model_info;
 /* Fills info, which is initialised with KB_INIT. */
 KB_API kb_status kb_model_get_info(const kb_model *model, kb_model_info *info);

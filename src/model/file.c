@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* -Os: runs once per image, file or model. */
-/* The model file (docs/model-format.md): little endian, a header of 48 bytes, name, text, table, and a CRC-32 at the
+/* The model file (docs/model-format.md): little endian, a header of 52 bytes, name, text, table, and a CRC-32 at the
  * end. */
 #include "common/bytes.h"
 #include "model/model.h"
 
-#define HEADER 48
+#define HEADER 52
 #define VERSION 1
 #define BOX_ROW 12
 #define HASH_ROW KBI_TABLE_ROW_MAX
@@ -92,6 +92,7 @@ kb_status kb_model_save(const kb_model *model, void *buffer, size_t capacity, si
     kbi_put_u32(to + 36, (uint32_t)text);
     kbi_put_u32(to + 40, (uint32_t)table);
     kbi_put_f32(to + 44, spec->sift_support);
+    kbi_put_f32(to + 48, spec->ratio);
     memcpy(to + HEADER, spec->name, name);
     memcpy(to + HEADER + name, spec->text, text);
     uint8_t *row = to + HEADER + name + text;
@@ -140,6 +141,7 @@ static kb_status read_fields(kb_model_spec *spec, const uint8_t *data, char *str
     spec->root = data[28];
     spec->threshold_low = (int32_t)(kbi_get_u32(data + 28) >> 8 & 0xfff);
     spec->threshold_high = (int32_t)(kbi_get_u32(data + 28) >> 20);
+    spec->ratio = kbi_get_f32(data + 48);
     if (spec->kind < KB_KIND_BAD || spec->kind > KB_KIND_ROOTSIFT || spec->bits < 0 || spec->bits > KB_MAX_BITS)
         return kbi_fail_at(error, KB_E_TABLE, "kind", -1, "kind %d with %d bits is not possible", (int)spec->kind,
                            (int)spec->bits);

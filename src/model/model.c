@@ -146,6 +146,9 @@ static kb_status check_spec(const kb_model_spec *spec, kb_error *error)
     if (spec->threshold_low < 0 || spec->threshold_high < spec->threshold_low || spec->threshold_high > spec->bits)
         return kbi_fail_at(error, KB_E_TABLE, "threshold_low", -1, "thresholds %d and %d are not distances of %d bits",
                            (int)spec->threshold_low, (int)spec->threshold_high, (int)spec->bits);
+    if (!(spec->ratio >= 0 && spec->ratio <= 1) || (spec->ratio > 0 && !binary))
+        return kbi_fail_at(error, KB_E_TABLE, "ratio", -1, "ratio %g does not go with %s: 0 to 1, for binary kinds",
+                           (double)spec->ratio, kbi_kind_name(spec->kind));
     status = check_name(spec->name, error);
     if (status == KB_OK && spec->text && strlen(spec->text) > 65535)
         status = kbi_fail_at(error, KB_E_TABLE, "text", -1, "the text is longer than 65535 bytes");
@@ -376,6 +379,7 @@ kb_status kb_model_get_info(const kb_model *model, kb_model_info *info)
     for (int32_t k = 0; k < kbi_model_octaves(model); k++) full.distinct_boxes += model->tables[k].box_count;
     full.threshold_low = model->spec.threshold_low;
     full.threshold_high = model->spec.threshold_high;
+    full.ratio = model->spec.ratio;
     KBI_STRUCT_WRITE(kb_model_info, info, &full);
     return KB_OK;
 }

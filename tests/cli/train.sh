@@ -166,28 +166,33 @@ open("tiny.kbp", "wb").write(head + struct.pack("<I", zlib.crc32(head)) +
                              b"".join(struct.pack("<I", zlib.crc32(r)) + r for r in records))
 PY
 refuse 1 "patches of side 8, but 32 is the least" "$KEYBITS" train bad tiny.kbp -o y.kbm --quiet
-# thresholds: the larger rate has the larger distance, and accepts no more than it may
-run "$KEYBITS" train thresholds octaves.kbp set.kbp -m bag.kbm --rate-low 0.5 --rate-high 10 --pairs 20000 >thresholds.txt
-awk 'NR == 2 { ok = $1 == "bag.kbm" && $2 < $5 && $3 <= 0.5 && $6 <= 10 && $4 < $7 } END { exit !ok }' thresholds.txt ||
-    fail "$(cat thresholds.txt)"
-run "$KEYBITS" train thresholds octaves.kbp set.kbp -m bag.kbm --rate-low 0.5 --rate-high 10 --pairs 20000 --json >thresholds.json
+# thresholds: the larger rate has the larger distance, and accepts no more than it may; so has the ratio its precision
+rates="--rate-low 0.5 --rate-high 10 --precision 60"
+run "$KEYBITS" train thresholds p1.pgm p2.pgm p3.pgm -m bag.kbm $rates >thresholds.txt
+awk 'NR == 2 { ok = $1 == "bag.kbm" && $2 < $5 && $3 <= 0.5 && $6 <= 10 && $4 < $7 && $8 > 0.3 && $9 >= 60 && $10 > 30 }
+     END { exit !ok }' thresholds.txt || fail "$(cat thresholds.txt)"
+run "$KEYBITS" train thresholds p1.pgm p2.pgm p3.pgm -m bag.kbm $rates --threads 1 --json >thresholds.json
 grep -q '"low": *'"$(awk 'NR == 2 { print $2 }' thresholds.txt)," thresholds.json || fail "$(cat thresholds.json)"
+# a wrong pair of a narrow window is a nearer neighbour: the distance that accepts as few of them is not larger
+run "$KEYBITS" train thresholds p1.pgm p2.pgm p3.pgm -m bag.kbm $rates --window 8 >wide.txt
+awk 'FNR == 2 { high[++n] = $5 } END { exit !(high[1] <= high[2]) }' thresholds.txt wide.txt || fail "$(cat wide.txt)"
 cp bag.kbm stored.kbm
 run "$KEYBITS" model show stored.kbm >bare.txt
-! grep -q "as 50 and 100" bare.txt || fail "a model that nobody has measured has distances"
-run "$KEYBITS" train thresholds set.kbp octaves.kbp -m stored.kbm --rate-low 0.5 --rate-high 10 --pairs 20000 --store >stored.txt
+! grep -q "of ORB" bare.txt || fail "a model that nobody has measured has distances or a ratio"
+run "$KEYBITS" train thresholds p1.pgm p2.pgm p3.pgm -m stored.kbm $rates --store >stored.txt
 run "$KEYBITS" model show stored.kbm >shown.txt
 holds shown.txt "$(awk 'NR == 2 { print $2 " low, " $5 " high" }' stored.txt)"
+holds shown.txt "$(awk 'NR == 2 { print "ratio     " $8 + 0 " (as 0.75 of ORB)" }' stored.txt)"
 [ "$(grep -w id bare.txt)" = "$(grep -w id shown.txt)" ] || fail "thresholds have changed the id"
 run "$KEYBITS" model export stored.kbm -o table.txt
 run "$KEYBITS" model import table.txt -o again.kbm
 same stored.kbm again.kbm
-refuse 1 "is built in" "$KEYBITS" train thresholds --quiet octaves.kbp -m bag256 --rate-low 0.5 --rate-high 10 --store
-refuse 2 "go together" "$KEYBITS" train thresholds set.kbp -m bag.kbm --rate-low 0.5
-refuse 1 "support 1.6, which no set has" "$KEYBITS" train thresholds --quiet set.kbp -m bad256 --rate-low 1 --rate-high 10
-refuse 1 "bag.kbm describes octaves with support 4, which no set has" \
-    "$KEYBITS" train thresholds --quiet set.kbp -m bag.kbm --rate-low 1 --rate-high 10
-refuse 1 "floats" "$KEYBITS" train thresholds --quiet set.kbp -m sift --rate-low 1 --rate-high 10
+sed 's/^#: ratio .*/#: ratio 2/' table.txt >wrong.txt
+refuse 1 "ratio 2" "$KEYBITS" model import wrong.txt -o wrong.kbm
+refuse 1 "is built in" "$KEYBITS" train thresholds --quiet p1.pgm -m bag256 $rates --store
+refuse 2 "go together" "$KEYBITS" train thresholds p1.pgm -m bag.kbm --rate-low 0.5
+refuse 1 "floats" "$KEYBITS" train thresholds --quiet p1.pgm -m sift $rates
+refuse 1 "set.kbp" "$KEYBITS" train thresholds --quiet set.kbp -m bag.kbm $rates
 
 refuse 2 "--loss" "$KEYBITS" train bag octaves.kbp -o x.kbm --loss hinge
 refuse 2 "exclude" "$KEYBITS" train bag octaves.kbp -o x.kbm --validate set.kbp --hold-back 0.5

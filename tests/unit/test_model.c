@@ -159,6 +159,9 @@ static void impossible_tables_are_refused(void **state)
     s = spec, s.threshold_low = -1, s.threshold_high = 3, refuses(s, KB_E_TABLE);
     s = spec, s.threshold_low = 5, s.threshold_high = 3, refuses(s, KB_E_TABLE);
     s = spec, s.threshold_high = s.bits + 1, refuses(s, KB_E_TABLE);
+    s = spec, s.ratio = -0.1f, refuses(s, KB_E_TABLE);
+    s = spec, s.ratio = 1.5f, refuses(s, KB_E_TABLE);
+    s = spec, s.ratio = NAN, refuses(s, KB_E_TABLE);
     s = spec, s.sift_support = 0.05f, refuses(s, KB_E_TABLE);
     s = spec, s.sift_support = NAN, refuses(s, KB_E_TABLE);
     s = spec, s.name = "", refuses(s, KB_E_TABLE);
@@ -434,10 +437,11 @@ static void boxes_are_counted_once(void **state)
     assert_int_equal(info.channels, 6);
     assert_int_equal(info.row_bytes, 4);
     assert_int_equal(info.threshold_low, 0); /* nobody has measured it */
+    assert_true(info.ratio == 0);
     uint64_t id = info.id;
     kb_model_free(model);
 
-    spec.threshold_low = 2, spec.threshold_high = 5; /* the file keeps them; they are no part of the id */
+    spec.threshold_low = 2, spec.threshold_high = 5, spec.ratio = 0.85f; /* the file keeps them; they are no part of the id */
     assert_int_equal(kb_model_create(&spec, NULL, &model, NULL), KB_OK);
     uint8_t file[1024];
     size_t size;
@@ -447,6 +451,7 @@ static void boxes_are_counted_once(void **state)
     assert_int_equal(kb_model_get_info(model, &info), KB_OK);
     assert_int_equal(info.threshold_low, 2);
     assert_int_equal(info.threshold_high, 5);
+    assert_true(info.ratio == 0.85f);
     assert_true(info.id == id);
     kb_model_free(model);
 }
@@ -466,11 +471,12 @@ static void names_of_built_in_models(void **state)
             KB_INIT(info);
             assert_int_equal(kb_model_get_info(model, &info), KB_OK);
             assert_string_equal(info.spec->name, kb_name(KB_NAMES_MODEL, i));
-            /* a built-in binary model knows its thresholds */
+            /* a built-in binary model knows its thresholds and its ratio */
             bool binary = info.spec->bits > 0;
             assert_int_equal(info.threshold_low > info.spec->bits / 8 && info.threshold_low < info.threshold_high, binary);
             assert_int_equal(info.threshold_high < info.spec->bits / 2, binary);
             if (!binary) assert_int_equal(info.threshold_high, 0);
+            assert_int_equal(info.ratio > 0.5f && info.ratio < 1, binary);
             kb_model_free(model);
         }
     }

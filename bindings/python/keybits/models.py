@@ -83,11 +83,13 @@ class Model:
     def from_tables(cls, kind: str, *, name: str, boxes: Optional[npt.ArrayLike] = None,
                     weights: Optional[npt.ArrayLike] = None, bias: Optional[npt.ArrayLike] = None,
                     root: bool = False, support: float = 1, sift_support: float = 0,
-                    sampler: Optional[str] = None, text: str = "", thresholds: Tuple[int, int] = (0, 0)) -> "Model":
+                    sampler: Optional[str] = None, text: str = "", thresholds: Tuple[int, int] = (0, 0),
+                    ratio: float = 0) -> "Model":
         """A model out of its tables: "bad" and "bag" from boxes (box_dtype, one per bit), "hashsift" from weights (bits
         x 128 of int8) and bias (int32). support is the width of the described region as a multiple of the detector's;
         sift_support the same for keypoints of SIFT detectors, 0: support; root takes RootSIFT. sampler is one of the
-        property; by default "octaves" for bag, where bit i is on octave i // 8 % 4, and "patch" for others. text tells how it was learned; thresholds are those of the property."""
+        property; by default "octaves" for bag, where bit i is on octave i // 8 % 4, and "patch" for others.
+        text tells how it was learned; thresholds and ratio are those of the properties, 0: not known."""
         if sampler is None:
             sampler = "octaves" if kind == "bag" else "patch"
         if kind not in _KINDS or sampler not in SAMPLERS:
@@ -105,6 +107,7 @@ class Model:
         bits = len(pairs) if pairs is not None else len(matrix) if matrix is not None else 0
         spec = new(_abi.kb_model_spec, kind=_KINDS[kind], sampler=SAMPLERS[sampler], bits=bits, support=support,
                    sift_support=sift_support, threshold_low=thresholds[0], threshold_high=thresholds[1],
+                   ratio=ratio,
                    name=name.encode(), text=text.encode(), root=int(root),
                    boxes=address(pairs) if pairs is not None else None,
                    weights=address(matrix) if matrix is not None else None,
@@ -162,6 +165,12 @@ class Model:
         are not known."""
         info = self._info
         return (int(info.threshold_low), int(info.threshold_high)) if info.threshold_high else None
+
+    @property
+    def ratio(self) -> Optional[float]:
+        """The max_ratio whose matches are right as often as those of ORB at 0.75 (docs/slam.md); None when it is not
+        known."""
+        return round(float(self._info.ratio), 4) or None
 
     @property
     def support(self) -> float:

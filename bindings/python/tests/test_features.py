@@ -269,9 +269,11 @@ def test_models(image, features, tmp_path):
     assert (model.kind, model.bits, model.row_bytes) == ("bad", 256, 32) and "bad256" in repr(model)
     low, high = model.thresholds
     assert 0 < low < high < 256 and keybits.Model("sift").thresholds is None
+    assert 0.5 < model.ratio < 1 and keybits.Model("sift").ratio is None
     own = keybits.Model.from_tables("bad", name="own", boxes=model.boxes[:16], sampler=model.sampler,
-                                    thresholds=(3, 7))
-    assert keybits.Model.from_bytes(own.to_bytes()).thresholds == (3, 7)
+                                    thresholds=(3, 7), ratio=0.85)
+    own = keybits.Model.from_bytes(own.to_bytes())
+    assert own.thresholds == (3, 7) and own.ratio == 0.85
     assert keybits.Model.from_tables("bad", name="own", boxes=model.boxes[:16], sampler=model.sampler).thresholds is None
     model.save(tmp_path / "copy.kbm")
     copy = keybits.Model(tmp_path / "copy.kbm")
