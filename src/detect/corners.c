@@ -273,13 +273,31 @@ static kb_status put_in_order(kbi_corners *c)
                      c->job->workspace, &c->count);
 }
 
-kb_status kbi_detect_corners(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint **found, size_t *count)
+static kbi_corners corners_of(const kbi_detect_job *job, const kbi_measure *measure)
 {
     kbi_corners c = {.job = job, .measure = measure, .scheme = kbi_scheme_of(&job->options)};
     c.kernels = kbi_detect_kernels_get();
     c.levels = (kbi_levels){.in_place = job->options.low_memory, .parallel = job->options.parallel, .kernels = c.kernels};
     c.levels.threads = job->options.low_memory ? 1 : kbi_parallel_threads(job->options.parallel);
     c.border = kbi_corners_levels(&c.levels, &job->image, &job->options, measure);
+    return c;
+}
+
+kb_status kbi_corners_orient(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint *keypoints, size_t n)
+{
+    kbi_corners c = corners_of(job, measure);
+    if (c.levels.count == 0) return KB_OK;
+    if (!kbi_levels_get(&c.levels, job->workspace)) return KB_E_MEMORY;
+    for (int32_t i = 0; i < c.levels.count && !c.levels.in_place; i++) kbi_levels_build(&c.levels, i);
+    c.keypoints = keypoints;
+    c.count = n;
+    finish(&c);
+    return KB_OK;
+}
+
+kb_status kbi_detect_corners(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint **found, size_t *count)
+{
+    kbi_corners c = corners_of(job, measure);
     *count = 0;
     if (c.levels.count == 0) return KB_OK;
     if (!lists_get(&c)) return KB_E_MEMORY;

@@ -104,6 +104,8 @@ struct kbi_corners {
 
 /* Finds at most options.max_keypoints keypoints, in total order, in the memory of the workspace. */
 kb_status kbi_detect_corners(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint **found, size_t *count);
+/* The angles of keypoints that it found without. */
+kb_status kbi_corners_orient(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint *keypoints, size_t n);
 
 /* Plans the levels that are searched, and returns how many px of their borders have no keypoints. */
 int32_t kbi_corners_levels(kbi_levels *levels, const kb_image *image, const kb_detect_options *options,

@@ -38,6 +38,22 @@ kb_status kbi_detect_measure(const kb_image *image, const kb_detect_options *opt
     return status;
 }
 
+kb_status kbi_detect_orient(const kb_image *gray, const kb_detect_options *options, kb_workspace *workspace,
+                            kb_keypoint *keypoints, size_t n, bool *oriented)
+{
+    kbi_detect_job job = {.image = *gray, .workspace = workspace};
+    kb_status status = kbi_detect_options_read(&job.options, options, NULL);
+    *oriented = false;
+    if (status != KB_OK) return status;
+    const kbi_detector *detector = kbi_detector_find(job.options.detector);
+    if (!detector->orient) return KB_OK;
+    size_t mark = kbi_workspace_mark(workspace);
+    status = detector->orient(&job, detector->measure, keypoints, n);
+    kbi_workspace_rewind(workspace, mark);
+    *oriented = status == KB_OK;
+    return status;
+}
+
 /* The mask with its margin, the 8-bit image, and the search. */
 static kb_status detect(kbi_detect_job *job, const kb_image *image, kb_keypoint *keypoints, size_t *count)
 {

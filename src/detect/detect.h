@@ -27,6 +27,11 @@ kb_status kbi_detect_options_read(kb_detect_options *o, const kb_detect_options 
 kb_status kbi_detect_measure(const kb_image *image, const kb_detect_options *options, const kb_parallel *parallel,
                              kb_workspace *workspace, size_t *max_keypoints);
 
+/* The angles that kb_detect, with these options, gives keypoints that it found without. *oriented becomes false where a
+ * detector finds other keypoints then. */
+kb_status kbi_detect_orient(const kb_image *gray, const kb_detect_options *options, kb_workspace *workspace,
+                            kb_keypoint *keypoints, size_t n, bool *oriented);
+
 /* ---- the mask (mask.c) ---- */
 /* Whether a mask can be the image's. */
 bool kbi_mask_fits(const kb_image *mask, const kb_image *image);

@@ -99,11 +99,11 @@ static void refine(const kbi_corners *c, const kbi_peak *const *peaks, kb_keypoi
 static void finish_batch(const kbi_corners *c, kb_keypoint *const *k, size_t n)
 {
     const kbi_peak *peaks[KBI_REFINE_BATCH];
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && c->peaks.peak; i++) {
         peaks[i] = &c->peaks.peak[k[i]->class_id];
         k[i]->class_id = -1;
     }
-    refine(c, peaks, k, n);
+    if (c->peaks.peak) refine(c, peaks, k, n);
     if (c->job->options.orientation == KB_ORIENTATION_GRADIENT) orient_by_gradient(c, k, n);
     if (c->job->options.orientation == KB_ORIENTATION_CENTROID) orient_by_centroid(c, k, n);
 }

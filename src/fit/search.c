@@ -114,12 +114,11 @@ static bool costs_too_much(const fit_kind *kind, const fit_pairs *pairs, const d
            kind->count_near(model, pairs) <= pairs->n - worst_cost;
 }
 
-/* The score of a model, or false as soon as it is known not to be worth having. */
-static bool score_early(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch,
+/* The score of a model, or false as soon as it is known to cost too much, or to fall below the line. */
+static bool score_below(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch,
                         sprt line, double worst_cost, fit_score *out)
 {
     fit_score sum = {0, 0};
-    if (costs_too_much(kind, pairs, model, worst_cost)) return false;
     for (int32_t from = 0; from < pairs->n; from += BLOCK) {
         int32_t to = kbi_min_i(from + BLOCK, pairs->n);
         kind->errors(model, pairs, from, to, scratch->error2 + from);
@@ -293,8 +292,8 @@ void kbi_fit_optimise(const fit_kind *kind, const fit_pairs *pairs, const double
         fit_list list = list_few(kind, pairs, moved, cutoffs2[i] * pairs->threshold2, scratch);
         if (!relax(kind, moved, pairs, &list)) return;
     }
-    fit_score score = kbi_fit_score(kind, pairs, moved, scratch);
-    if (score.cost >= found->score.cost) return;
+    fit_score score;
+    if (!score_below(kind, pairs, moved, scratch, (sprt){0, 0}, found->score.cost, &score)) return;
     found->score = score;
     found->measured = true;
     memcpy(found->model, moved, sizeof moved);
@@ -319,7 +318,9 @@ void kbi_fit_search(const fit_kind *kind, const fit_pairs *pairs, const fit_limi
         for (int32_t m = 0; m < count; m++) {
             fit_score score;
             found->measured = false;
-            if (!score_early(kind, pairs, models[m], scratch, line, record, &score)) continue;
+            if (costs_too_much(kind, pairs, models[m], record) ||
+                !score_below(kind, pairs, models[m], scratch, line, record, &score))
+                continue;
             record = score.cost;
             line = sprt_for(kind->beta, (double)score.count / pairs->n);
             double before = found->score.cost;

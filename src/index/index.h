@@ -141,9 +141,10 @@ uint32_t *kbi_index_positions(const kb_index *index);
 /* Appends the bag of the image at `position` and merges. */
 kb_status kbi_segments_add(kb_index *index, const kbi_bag *bag, uint32_t position);
 
-/* Matches the query with a kept image and fits the geometry between them; result gets score, inliers and model. */
+/* Matches the query with a kept image and fits the geometry between them; result gets score, inliers and model. plane:
+ * as in kbi_pair_verify. */
 kb_status kbi_index_verify(const kb_index *index, const kb_features *query, size_t position,
-                           const kb_index_query_options *o, kb_workspace *ws, kb_index_result *result);
+                           const kb_index_query_options *o, int32_t plane, kb_workspace *ws, kb_index_result *result);
 /* The score of the matches alone. */
 kb_status kbi_index_exact(const kb_index *index, const kb_features *query, size_t position,
                           const uint32_t *similarity, kb_workspace *ws, double *score);

@@ -224,7 +224,7 @@ static kb_status verify_best(const query *q, const kb_features *f, kb_workspace 
     size_t n = (size_t)q->o->verify < count ? (size_t)q->o->verify : count;
     for (size_t i = 0; i < n; i++) {
         size_t mark = kbi_workspace_mark(ws);
-        kb_status status = kbi_index_verify(q->index, f, results[i].position, q->o, ws, &results[i]);
+        kb_status status = kbi_index_verify(q->index, f, results[i].position, q->o, 0, ws, &results[i]);
         kbi_workspace_rewind(ws, mark);
         if (status != KB_OK) return status;
         size_t to = i; /* insertion; equal ones stay in the order of the scores before */

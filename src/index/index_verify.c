@@ -54,7 +54,7 @@ static kb_status kept_features(const kb_index *index, size_t position, kb_worksp
 }
 
 kb_status kbi_index_verify(const kb_index *index, const kb_features *query, size_t position,
-                           const kb_index_query_options *o, kb_workspace *ws, kb_index_result *result)
+                           const kb_index_query_options *o, int32_t plane, kb_workspace *ws, kb_index_result *result)
 {
     kb_features image;
     kb_verification found;
@@ -68,7 +68,7 @@ kb_status kbi_index_verify(const kb_index *index, const kb_features *query, size
     options.geometry = o->geometry;
     options.threshold = o->threshold;
     kb_status status = kept_features(index, position, ws, &image);
-    if (status == KB_OK) status = kbi_pair_verify(query, &image, &options, ws, matches, marks, &count, &found);
+    if (status == KB_OK) status = kbi_pair_verify(query, &image, &options, plane, ws, matches, marks, &count, &found);
     if (status != KB_OK) return status;
     kbi_similarity_table(query->row_bytes, similarity);
     result->score = matches_score(index, query, position, matches, count, similarity, marks);

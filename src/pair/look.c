@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* -Os: runs once per image, file or model. */
+#include "detect/detect.h"
 #include "model/model.h"
 #include "pair/pair.h"
 
@@ -21,15 +22,6 @@ kb_features kbi_pair_view(const pair_job *job, const pair_side *side, kb_keypoin
     return f;
 }
 
-/* Whether the oriented keypoints have the places of the side, in their order. */
-static bool same_places(const pair_side *side, const kb_keypoint *oriented, size_t n)
-{
-    if (n != side->n) return false;
-    for (size_t i = 0; i < n; i++)
-        if (oriented[i].x != side->keypoints[i].x || oriented[i].y != side->keypoints[i].y) return false;
-    return true;
-}
-
 /* kb_orient's angles, where the detector has no angle per place: SIFT gives a keypoint per direction. */
 static kb_status orient_side(pair_job *job, pair_side *side)
 {
@@ -39,28 +31,20 @@ static kb_status orient_side(pair_job *job, pair_side *side)
     o.scale = job->orient_scale;
     o.parallel = job->options.parallel;
     kb_features f = kbi_pair_view(job, side, NULL);
-    kb_status status = kb_orient(&side->gray, &o, job->workspace, &f, NULL, job->error);
-    for (size_t i = 0; i < side->n; i++) side->angles[i] = side->keypoints[i].angle;
-    return status;
+    return kb_orient(&side->gray, &o, job->workspace, &f, NULL, job->error);
 }
 
 /* The detector's own angles, so that this look is what kb_detect, kb_describe and kb_match_features give. */
 static kb_status compute_angles(pair_job *job, pair_side *side)
 {
-    kb_detect_options o = job->detect;
+    bool oriented;
     side->angles = kbi_workspace_array(job->workspace, side->n, sizeof *side->angles);
-    size_t mark = kbi_workspace_mark(job->workspace);
-    kb_keypoint *oriented = kbi_workspace_array(job->workspace, job->capacity, sizeof *oriented);
-    if (!side->angles || !oriented) return KB_E_MEMORY;
-    o.mask = side->mask;
-    kb_features f = kbi_pair_view(job, side, oriented);
-    f.rows = NULL;
-    f.rows_size = 0;
-    kb_status status = kb_detect(&side->gray, &o, job->workspace, &f, job->error);
-    bool same = status == KB_OK && same_places(side, oriented, f.n);
-    for (size_t i = 0; i < side->n && same; i++) side->angles[i] = oriented[i].angle;
-    kbi_workspace_rewind(job->workspace, mark);
-    return status == KB_OK && !same ? orient_side(job, side) : status;
+    if (!side->angles) return KB_E_MEMORY;
+    kb_status status =
+        kbi_detect_orient(&side->gray, &job->detect, job->workspace, side->keypoints, side->n, &oriented);
+    if (status == KB_OK && !oriented) status = orient_side(job, side);
+    for (size_t i = 0; i < side->n && status == KB_OK; i++) side->angles[i] = side->keypoints[i].angle;
+    return status;
 }
 
 kb_status kbi_pair_set_angles(pair_job *job, int which, const pair_look *look)

@@ -75,7 +75,7 @@ static kb_status find_keypoints(pair_job *job, pair_side *side, const kb_image *
     size_t row = job->model->row_floats ? (size_t)job->model->row_floats * sizeof(float)
                                         : (size_t)job->model->row_bytes;
     o.orientation = KB_ORIENTATION_NONE;
-    o.mask = side->mask = mask;
+    o.mask = mask;
     kb_status status = kbi_gray8(image, job->workspace, &side->gray);
     kb_features f = kbi_pair_view(job, side, NULL);
     if (status == KB_OK) status = kb_detect(&side->gray, &o, job->workspace, &f, job->error);
@@ -164,9 +164,11 @@ static kb_status try_looks(pair_job *job, pair_look *best, pair_look *spare)
     bool upright = job->tried & KB_LOOK_UPRIGHT;
     float rotation = rotation_of(job, best, spare);
     bool rolled = rotation >= MIN_ROLL && rotation <= 360 - MIN_ROLL;
-    if (rolled || !upright) status = try_look(job, KB_LOOK_ROTATED, rotation, best, spare);
+    bool warped = (job->options.looks & KB_LOOK_WARPED) && maps_points(&job->fit) && worth_more(best) &&
+                  !job->model->row_floats; /* a warped image is turned, too */
+    if ((rolled || !upright) && !warped) status = try_look(job, KB_LOOK_ROTATED, rotation, best, spare);
     if (status != KB_OK || !worth_more(best) || job->model->row_floats) return status;
-    if (maps_points(&job->fit)) return try_look(job, KB_LOOK_WARPED, 0, best, spare);
+    if (maps_points(&job->fit)) return try_look(job, KB_LOOK_WARPED, rolled ? rotation : 0, best, spare);
     return maps_lines(&job->fit) ? try_look(job, KB_LOOK_GUIDED, 0, best, spare) : KB_OK;
 }
 

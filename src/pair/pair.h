@@ -11,6 +11,7 @@
  *     pair.c             the public call: options, buffers, the order of looks
  *     look.c             one look
  *     common_rotation.c  the rotation of a pair
+ *     warp.c             image b as image a would show it
  *     warped_look.c      the warped look
  *     guided_look.c      the guided look
  *
@@ -23,7 +24,6 @@
 /* One of the two images. */
 typedef struct pair_side {
     kb_image gray;
-    const kb_image *mask;   /* or NULL */
     kb_keypoint *keypoints; /* the caller's */
     size_t n;
     float *angles; /* of the oriented look; NULL: not computed yet */
@@ -81,6 +81,13 @@ kb_status kbi_pair_looks_turned(pair_job *job, pair_look *spare, bool *turned);
 /* Drops matches, unless the options keep them; what there was becomes out->candidates. */
 kb_status kbi_pair_filter(const pair_job *job, pair_look *out);
 kb_status kbi_pair_fit(const pair_job *job, pair_look *out);
+
+/* ---- warp.c ---- */
+
+/* The derivative of a homography at a point: du/dx, du/dy, dv/dx, dv/dy. False where it has none. */
+bool kbi_pair_derivative(const double h[9], double x, double y, double d[4]);
+/* An image of the size of image a, in the workspace. */
+kb_status kbi_pair_warp(pair_job *job, const double h[9], kb_image *out);
 
 /* ---- warped_look.c, guided_look.c ---- After a look that found a geometry. */
 kb_status kbi_pair_warped_look(pair_job *job, const pair_look *found, pair_look *out);

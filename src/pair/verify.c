@@ -17,6 +17,7 @@
 typedef struct verify_job {
     const kb_features *a, *b;
     const kb_verify_options *o;
+    int32_t plane; /* places of a homography that are asked for in any case */
     kb_workspace *ws;
     const kb_match *kept;
     size_t n, candidates;
@@ -84,7 +85,9 @@ static kb_status choose_of_two(const verify_job *job, verify_try *best)
     verify_try other;
     kb_geometry epipolar = job->o->camera_a ? KB_GEOMETRY_ESSENTIAL : KB_GEOMETRY_FUNDAMENTAL;
     kb_status status = try_geometry(job, KB_GEOMETRY_HOMOGRAPHY, best);
-    if (status == KB_OK) status = try_geometry(job, epipolar, &other);
+    if (best->fit.places < job->plane) best->good = false;
+    if (status != KB_OK || (job->plane > 0 && !best->good)) return status;
+    status = try_geometry(job, epipolar, &other);
     if (status == KB_OK) prefer(&other, 1 / FLAT, best);
     return status;
 }
@@ -145,9 +148,9 @@ static kb_status fit_matches(verify_job *job, const kb_match *matches, size_t n,
 }
 
 kb_status kbi_pair_verify(const kb_features *a, const kb_features *b, const kb_verify_options *options,
-                          kb_workspace *ws, kb_match *matches, uint8_t *marks, size_t *n, kb_verification *out)
+                          int32_t plane, kb_workspace *ws, kb_match *matches, uint8_t *marks, size_t *n, kb_verification *out)
 {
-    verify_job job = {.a = a, .b = b, .o = options, .ws = ws};
+    verify_job job = {.a = a, .b = b, .o = options, .plane = plane, .ws = ws};
     kb_match_options o;
     KB_INIT(o);
     o.max_ratio = options->max_ratio;
@@ -191,7 +194,7 @@ kb_status kb_pair_verify(const kb_features *a, const kb_features *b, const kb_ve
     if (f[0].n > 0 && (!matches || !inliers)) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t n = 0, kept = 0;
-    status = kbi_pair_verify(&f[0], &f[1], &o, ws, matches, inliers, &n, &full);
+    status = kbi_pair_verify(&f[0], &f[1], &o, 0, ws, matches, inliers, &n, &full);
     kbi_workspace_release(&local);
     if (status != KB_OK) return kbi_fail(error, status, "%s", kb_status_string(status));
     for (size_t i = 0; i < n; i++) {

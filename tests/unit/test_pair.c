@@ -224,7 +224,7 @@ static void a_homography_warps_the_second_image(void **state)
         match_views(&v, KB_GEOMETRY_HOMOGRAPHY, ANGLES, &before);
         match_views(&v, KB_GEOMETRY_HOMOGRAPHY, 0, &o);
         assert_int_equal(o.pair.look, KB_LOOK_WARPED);
-        assert_int_equal(o.pair.looks, before.pair.looks + 1);
+        assert_int_equal(o.pair.looks, before.pair.looks + (rolls[k] == 0)); /* in the place of a rotated look */
         assert_true(o.fit.places > before.fit.places);
         assert_true(o.pair.rotation == before.pair.rotation);
         assert_right(&v, &o, 0.98);
