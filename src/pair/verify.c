@@ -14,6 +14,7 @@
 #define SAMPLES 1000       /* of a fit, at most: what the filter has left is right for the most part, or hopeless */
 #define THRESHOLD_PX 3.0
 #define FLAT 0.8           /* of the places of one geometry, above which a simpler one is all there is */
+#define CALIBRATED 0.95    /* of the places of a fundamental matrix: with fewer, the cameras are not what they are said to be */
 
 typedef struct verify_job {
     const kb_features *a, *b;
@@ -84,7 +85,9 @@ static kb_status choose_geometry(const verify_job *job, verify_try *best, int32_
     *places = best->fit.places;
     if (status != KB_OK || !best->good || wanted == KB_GEOMETRY_HOMOGRAPHY) return status;
     if (wanted) return try_geometry(job, wanted, best);
-    status = prefer(job, cameras ? KB_GEOMETRY_ESSENTIAL : KB_GEOMETRY_FUNDAMENTAL, 1 / FLAT, best);
+    if (cameras) status = prefer(job, KB_GEOMETRY_ESSENTIAL, 1 / FLAT, best);
+    bool essential = best->geometry == KB_GEOMETRY_ESSENTIAL;
+    if (status == KB_OK) status = prefer(job, KB_GEOMETRY_FUNDAMENTAL, 1 / (essential ? CALIBRATED : FLAT), best);
     if (status != KB_OK || !cameras || best->geometry != KB_GEOMETRY_HOMOGRAPHY) return status;
     return prefer(job, KB_GEOMETRY_ROTATION, FLAT, best);
 }

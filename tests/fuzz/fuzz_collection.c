@@ -100,7 +100,7 @@ static size_t genuine(int reader, uint8_t *buffer, size_t capacity)
     for (size_t i = 0; i < job.pair_count; i++)
         results[i] = (collection_pair){job.pairs[i][0], job.pairs[i][1],
                                        i % 2 ? KB_GEOMETRY_HOMOGRAPHY : KB_GEOMETRY_FUNDAMENTAL,
-                                       {1, 0, 3, 0, 1, 2, 0, 0, 1}, matches, 3, i % 3 ? 2 : 0, shifts};
+                                       {1, 0, 3, 0, 1, 2, 0, 0, 1}, {1, 0, 0, 0, 1, 0, 0, 0, 1}, {0}, matches, 3, i % 3 ? 2 : 0, shifts};
     char *path = path_of(reader);
     fuzz_expect(reader == FEATURES ? collection_features_write(&job, 0, &f, &error)
                 : reader == BLOCK  ? collection_block_write(&job, 0, results, &error)
