@@ -52,7 +52,7 @@ void eval_json_results(const eval_methods *methods, void (*write)(io_json *json,
 #define EVAL_BENCHMARKS(BENCHMARK)                                                                                     \
     BENCHMARK(oxford)                                                                                                  \
     BENCHMARK(matching) BENCHMARK(hpatches) BENCHMARK(brown) BENCHMARK(scale) BENCHMARK(sfm) BENCHMARK(pose)           \
-        BENCHMARK(report)
+        BENCHMARK(verify) BENCHMARK(report)
 #define EVAL_DECLARE(name) extern const cli_command eval_##name;
 EVAL_BENCHMARKS(EVAL_DECLARE)
 

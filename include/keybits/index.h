@@ -22,9 +22,9 @@ extern "C" {
 
 typedef struct kb_verify_options {
     uint32_t struct_size;
-    kb_geometry geometry;  /* that is wanted; 0: a homography, or where it explains clearly more a fundamental matrix,
-                              with cameras an essential matrix, unless a fundamental matrix explains clearly more, or
-                              a rotation. The homography decides in any case */
+    kb_geometry geometry;  /* that is wanted of a verified pair; 0: a homography, or where it explains clearly more a
+                              fundamental matrix, with cameras an essential matrix, unless a fundamental matrix
+                              explains clearly more, or a rotation */
     double threshold;      /* px, of a homography or rotation; half of it from an epipolar line. 0: 3 */
     float max_ratio, max_distance;        /* as in kb_match_options; 0: off */
     const kb_camera *camera_a, *camera_b; /* camera_b NULL: the same as camera_a; both NULL: not known */
@@ -42,16 +42,16 @@ typedef struct kb_verification {
     kb_geometry geometry;  /* in COLMAP's words: fundamental uncalibrated, essential calibrated, rotation panoramic,
                               homography planar, or planar or panoramic when no camera is given */
     int32_t inliers;
-    int32_t places;        /* different inliers of the homography that decided */
+    int32_t places;        /* different inliers */
     int32_t distinct;      /* inliers, of those that were looked at, that can be told from all other places of the images */
     double model[9];       /* as in kb_fit_report, from a to b */
     double rotation[9], translation[3];
 } kb_verification;
 
 /* Whether two images show one scene, by their features alone; what collections, indexes and loops rest on. Verified
- * means: a homography, of some part of the scene, with more places than chance explains among all matches and pairs of
- * images that are tried, and with more distinct ones than repetition explains: equal windows of different houses fit
- * each other, but each could as well be its neighbour. One thing that two scenes share, such as the same poster or door,
+ * means: a homography, of some part of the scene, or an epipolar geometry, with more places than chance explains among
+ * all matches and pairs of images that are tried, and with more distinct ones than repetition explains: equal windows
+ * of different houses fit each other, but each could as well be its neighbour. One thing that two scenes share, such as the same poster or door,
  * is not told from one scene.
  * Both features need keypoints, and rows of one model. matches and inliers have room for a->n. options, workspace and
  * error may be NULL. "Not verified" is a result. */

@@ -10,7 +10,7 @@
  *
  * Of inliers on repeated windows up to 15 % are distinct by chance. A scene must have more distinct inliers than that
  * explains, by three standard deviations, and in more than a spot or two: one window may be told from the others by its
- * light. The numbers were chosen on rendered facades with equal windows (tests/unit/facade.h) and on photographs of
+ * light. The numbers were chosen on rendered facades with equal windows (eval/facade.h) and on photographs of
  * one scene (docs/collections.md). */
 #include <math.h>
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two sets of kept features -> matches, geometry, verified or not: what collections, indexes and loops share.
  *
- * Mutual nearest neighbours are filtered by local consistency and fitted. A homography decides, also in scenes that are
- * not flat: of 327 pairs of training photographs that share 30 points and more and that either geometry would verify, it
- * verifies 323. An epipolar geometry constrains a point to a line only, and places that look alike, such as the doors of
- * two corridors, lie on each other's lines. The homography counts when chance does not explain it (fit/verify.c) at the
- * number of matches before the filter, of places and of pairs of images that are tried; and when its inliers are
- * distinct (distinct.c). */
+ * Mutual nearest neighbours are filtered by local consistency and fitted, by a homography and by an epipolar geometry:
+ * scenes with depth seldom have a plane with enough matches. A geometry is good when chance does not explain it
+ * (fit/verify.c) at the number of matches before the filter, of places and of pairs of images that are tried; and when its
+ * inliers are distinct (distinct.c), since places that look alike, such as the doors of two corridors, lie on each other's
+ * epipolar lines. One good geometry verifies the pair. `keybits eval verify` counts how often that is right. */
 #include "common/features.h"
 #include "pair/verify.h"
 
@@ -40,14 +39,20 @@ static int32_t looks_of(const kb_verify_options *o)
     return looks < INT32_MAX ? (int32_t)looks + (looks < 1) : INT32_MAX;
 }
 
+static bool is_epipolar(kb_geometry g) { return g == KB_GEOMETRY_FUNDAMENTAL || g == KB_GEOMETRY_ESSENTIAL; }
+
+static double threshold_of(const kb_verify_options *o, kb_geometry geometry)
+{
+    return (o->threshold > 0 ? o->threshold : THRESHOLD_PX) * (is_epipolar(geometry) ? 0.5 : 1);
+}
+
 static kb_status try_geometry(const verify_job *job, kb_geometry geometry, verify_try *out)
 {
-    bool epipolar = geometry == KB_GEOMETRY_FUNDAMENTAL || geometry == KB_GEOMETRY_ESSENTIAL;
     kb_fit_options o;
     KB_INIT(o);
     KB_INIT(out->fit);
     o.geometry = out->geometry = geometry;
-    o.threshold = (job->o->threshold > 0 ? job->o->threshold : THRESHOLD_PX) * (epipolar ? 0.5 : 1);
+    o.threshold = threshold_of(job->o, geometry);
     o.quality = job->quality;
     o.seed = job->o->seed;
     o.max_iterations = SAMPLES;
@@ -66,39 +71,50 @@ static kb_status try_geometry(const verify_job *job, kb_geometry geometry, verif
     return status;
 }
 
-/* Replaces `best` by another geometry, where that one is good and has at least `share` of the places. */
-static kb_status prefer(const verify_job *job, kb_geometry geometry, double share, verify_try *best)
+/* ---- the choice ---- */
+
+/* Replaces `best` by another geometry where that one is good and best is not, or has fewer than `share` of its places. */
+static void prefer(const verify_try *other, double share, verify_try *best)
+{
+    if (other->good && (!best->good || other->fit.places >= share * best->fit.places)) *best = *other;
+}
+
+/* A homography, or an epipolar geometry where that explains clearly more, as COLMAP asks. */
+static kb_status choose_plane_or_solid(const verify_job *job, verify_try *best)
 {
     verify_try other;
-    kb_status status = try_geometry(job, geometry, &other);
-    if (status == KB_OK && other.good && other.fit.places >= share * best->fit.places) *best = other;
+    kb_status status = try_geometry(job, KB_GEOMETRY_HOMOGRAPHY, best);
+    if (status == KB_OK && job->o->camera_a) {
+        status = try_geometry(job, KB_GEOMETRY_ESSENTIAL, &other);
+        if (status == KB_OK) prefer(&other, 1 / FLAT, best);
+    }
+    bool calibrated = best->geometry == KB_GEOMETRY_ESSENTIAL;
+    if (status == KB_OK) status = try_geometry(job, KB_GEOMETRY_FUNDAMENTAL, &other);
+    if (status == KB_OK) prefer(&other, 1 / (calibrated ? CALIBRATED : FLAT), best);
     return status;
 }
 
-/* The homography decides; where an epipolar geometry explains clearly more, as COLMAP asks, that is the geometry; where
- * a rotation explains as much, the camera only turned. */
-static kb_status choose_geometry(const verify_job *job, verify_try *best, int32_t *places)
+/* Where a rotation explains as much as a homography, the camera only turned. */
+static kb_status choose_geometry(const verify_job *job, verify_try *best)
 {
-    bool cameras = job->o->camera_a != NULL;
+    verify_try other;
     kb_geometry wanted = job->o->geometry;
-    kb_status status = try_geometry(job, KB_GEOMETRY_HOMOGRAPHY, best);
-    *places = best->fit.places;
-    if (status != KB_OK || !best->good || wanted == KB_GEOMETRY_HOMOGRAPHY) return status;
+    kb_status status = choose_plane_or_solid(job, best);
+    if (status != KB_OK || !best->good || wanted == best->geometry) return status;
     if (wanted) return try_geometry(job, wanted, best);
-    if (cameras) status = prefer(job, KB_GEOMETRY_ESSENTIAL, 1 / FLAT, best);
-    bool essential = best->geometry == KB_GEOMETRY_ESSENTIAL;
-    if (status == KB_OK) status = prefer(job, KB_GEOMETRY_FUNDAMENTAL, 1 / (essential ? CALIBRATED : FLAT), best);
-    if (status != KB_OK || !cameras || best->geometry != KB_GEOMETRY_HOMOGRAPHY) return status;
-    return prefer(job, KB_GEOMETRY_ROTATION, FLAT, best);
+    if (!job->o->camera_a || best->geometry != KB_GEOMETRY_HOMOGRAPHY) return KB_OK;
+    status = try_geometry(job, KB_GEOMETRY_ROTATION, &other);
+    if (status == KB_OK) prefer(&other, FLAT, best);
+    return status;
 }
 
-static void fill_verification(const verify_try *best, int32_t places, kb_verification *out)
+static void fill_verification(const verify_try *best, kb_verification *out)
 {
     if (!best->good) return;
     out->verified = 1;
     out->geometry = best->geometry;
     out->inliers = best->fit.inliers;
-    out->places = places;
+    out->places = best->fit.places;
     out->distinct = best->distinct;
     memcpy(out->model, best->fit.model, sizeof out->model);
     memcpy(out->rotation, best->fit.rotation, sizeof out->rotation);
@@ -119,7 +135,6 @@ static void mark_matches(const verify_job *job, const verify_try *best, const kb
 static kb_status fit_matches(verify_job *job, const kb_match *matches, size_t n, uint8_t *marks, kb_verification *out)
 {
     verify_try best = {.good = false};
-    int32_t places = 0;
     kb_match *kept = kbi_workspace_array(job->ws, n, sizeof *kept);
     job->kept = kept;
     job->points = kbi_workspace_array(job->ws, n, sizeof *job->points);
@@ -127,10 +142,10 @@ static kb_status fit_matches(verify_job *job, const kb_match *matches, size_t n,
     if (!kept || !job->points || !job->quality) return KB_E_MEMORY;
     kb_status status = kb_filter(job->a, job->b, matches, n, NULL, job->ws, kept, &job->n, NULL);
     if (status == KB_OK) status = kb_match_points(job->a, job->b, kept, job->n, job->points, job->quality, NULL);
-    if (status == KB_OK && job->n > 0) status = choose_geometry(job, &best, &places);
+    if (status == KB_OK && job->n > 0) status = choose_geometry(job, &best);
     if (status != KB_OK) return status;
     mark_matches(job, &best, matches, n, marks);
-    fill_verification(&best, places, out);
+    fill_verification(&best, out);
     return KB_OK;
 }
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "facade.h"
+#include "eval/facade.h"
 #include "keybits/index.h"
 #include "render.h"
 #include "solid.h"

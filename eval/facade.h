@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rendered facades: rough walls with rows of windows. All windows of all facades are equal; walls, doors and the spacing
  * of windows differ from facade to facade. So two facades share much that matches, and nothing that is one place. */
-#ifndef TESTS_FACADE_H
-#define TESTS_FACADE_H
+#ifndef EVAL_FACADE_H
+#define EVAL_FACADE_H
 
 #include <math.h>
 #include <stdint.h>
