@@ -22,7 +22,6 @@ help:
 	@echo "make python   a wheel of the Python package in $(BUILD)/python"
 	@echo "make wheels   its sdist and its wheels for Linux (x86-64, aarch64) and Windows, there"
 	@echo "make web      the npm package and the pages, as a static folder $(BUILD)/web"
-	@echo "make web-report  the same, with accuracy and cost of the descriptors measured for the page Compare (FOLDER=scenes)"
 	@echo "make models   learn the built-in models again from ../shared/data/train (MODELS=\"bag256 ...\" for some)"
 	@echo "make amalgamation  write the library as one file: $(BUILD)/amalgamation/keybits.c and keybits.h"
 	@echo "make install  install the library and the program below PREFIX=$(PREFIX)"
@@ -108,9 +107,6 @@ web:
 	@echo "the pages:   python3 -m http.server --directory $(BUILD)/web 8000, then http://localhost:8000/"
 	@echo "the package: npm install $(BUILD)/web/package"
 
-web-report: program web
-	@scripts/web-report $(BUILD) $(FOLDER)
-
 models:
 	@scripts/setup build bench
 	@$(MAKE) --no-print-directory everything
@@ -137,4 +133,4 @@ release:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all help program demo test test-all fuzz lint coverage bench results bench-instructions bench-web python wheels web web-report amalgamation models install uninstall deb release clean everything configured setup-list
+.PHONY: all help program demo test test-all fuzz lint coverage bench results bench-instructions bench-web python wheels web amalgamation models install uninstall deb release clean everything configured setup-list

@@ -6,7 +6,7 @@
  *   features/NNNNNN.kbt   patches of its keypoints, for refinement
  *   features/NNNNNN.key   the hash of the image file, and what the file system said of it when it was hashed
  *   pairs.txt             which images are matched
- *   blocks/NNNNNN.kbp     the verified pairs among BLOCK pairs of that list
+ *   blocks/NNNNNN.pairs   the verified pairs among BLOCK pairs of that list
  *
  * Each file is a function of its inputs alone, carries a hash of them, and is written beside and renamed. So any process
  * may make any of them, twice or at once, and one that was killed loses only the file that it was at. */

@@ -334,7 +334,7 @@ bool collection_block_write(const collection *c, size_t block, const collection_
         at += pair_bytes(c, &results[i]);
     }
     kbi_put_u64(data + size, kbi_sum_words(KBI_SUM_START, data, size));
-    char *path = collection_path(c, "blocks", block, ".kbp");
+    char *path = collection_path(c, "blocks", block, ".pairs");
     bool ok = io_file_write_work(path, data, size + 8, error);
     free(path);
     free(data);
@@ -392,7 +392,7 @@ static bool block_sound(const collection *c, size_t block, const io_mapping *fil
 
 static bool block_open(const collection *c, size_t block, io_mapping *file)
 {
-    if (!file_open(c, "blocks", block, ".kbp", block_magic, block_stamp(c, block), BLOCK_HEAD, file)) return false;
+    if (!file_open(c, "blocks", block, ".pairs", block_magic, block_stamp(c, block), BLOCK_HEAD, file)) return false;
     if (kbi_get_u64(file->data + 16) == file->size - 8 && block_sound(c, block, file)) return true;
     io_mapping_close(file);
     return false;

@@ -10,7 +10,6 @@ typedef struct ev_paper_row {
     double oxford_map;      /* per cent */
     double brown_notredame, brown_yosemite; /* FPR95, per cent */
     double hpatches_matching;               /* mAP, per cent, full split */
-    double fountain_points; /* sparse points, from the paper's text and its project page */
     double ms;              /* description of an image, Core i7 8750H */
     double fps, cpu_ms;     /* template matching, Snapdragon 855 */
 } ev_paper_row;

@@ -201,7 +201,6 @@ static void put_results(FILE *out, const group *g, const column *columns, size_t
 
 static double paper_oxford(const ev_paper_row *row) { return row->oxford_map; }
 static double paper_hpatches(const ev_paper_row *row) { return row->hpatches_matching; }
-static double paper_fountain(const ev_paper_row *row) { return row->fountain_points; }
 
 /* -------------------------------------------------------------------------------------- accuracy against cost */
 
@@ -334,8 +333,9 @@ static void write_oxford(FILE *out, const ev_report *report, const group *g)
     const io_json_value *first = g->items[0];
     char words[160];
     (void)report;
-    /* The paper's column is for SIFT keypoints on the Oxford set. */
-    bool oxford = strstr(json_text(first, "set"), "oxford") && strcmp(json_text(first, "keypoints_kind"), "sift") == 0;
+    /* The paper's column is for all SIFT keypoints of the Oxford set, by the protocol that is like the paper's. */
+    bool oxford = strstr(json_text(first, "set"), "oxford") && strcmp(json_text(first, "keypoints_kind"), "sift") == 0 &&
+                  strcmp(json_text(first, "paperlike_keypoints"), "all") == 0 && isfinite(json_number(first, "paperlike_map"));
     paper_column paper = {oxford ? "*mAP in the paper" : NULL, 1, paper_oxford, 2};
     keypoint_words(first, words, sizeof words);
     fputs("<section><h2>Image matching: ", out);
@@ -347,9 +347,7 @@ static void write_oxford(FILE *out, const ev_report *report, const group *g)
           "counted once where they are closer than 2 px in both images.",
           out);
     if (oxford)
-        fputs(" The paper does not state its protocol in full; the paper-like one is a stand-in for it, meant for all "
-              "keypoints a detector finds, of which files may hold fewer.",
-              out);
+        fputs(" The paper does not state its protocol in full; the paper-like one is a stand-in for it.", out);
     fputs("</p>\n", out);
     put_results(out, g, columns, sizeof columns / sizeof *columns, &paper);
     fputs("<div class=\"plots\">", out);
@@ -426,13 +424,13 @@ static void write_hpatches(FILE *out, const ev_report *report, const group *g)
                                      {"matching", "matching", 2, 100, 1},
                                      {"retrieval", "retrieval", 2, 100, 1}};
     double sequences = json_number(g->items[0], "sequences");
+    bool whole = sequences == 116 && strcmp(json_text(g->items[0], "split"), "full") == 0; /* as in the paper */
     (void)report;
     fputs("<section><h2>HPatches, split ", out);
     io_html_text(out, json_text(g->items[0], "split"));
     fprintf(out, "</h2><p>mAP in per cent, %.0f sequence%s.", sequences, sequences == 1 ? "" : "s");
-    if (sequences < 116) fputs(" The paper's numbers are for all 116 sequences: not to be compared directly.", out);
     fputs("</p>\n", out);
-    put_results(out, g, columns, 3, &(paper_column){"*matching in the paper", 1, paper_hpatches, 2});
+    put_results(out, g, columns, 3, &(paper_column){whole ? "*matching in the paper" : NULL, 1, paper_hpatches, 2});
     fputs("</section>\n", out);
 }
 
@@ -481,15 +479,11 @@ static void write_sfm(FILE *out, const ev_report *report, const group *g)
         {"reprojection, px", "reprojection_px", 3, 1, -1},
         {"inlier matches", "verified_matches", 0, 1, 1},
     };
-    bool fountain = strstr(json_text(g->items[0], "set"), "fountain") != NULL;
     (void)report;
     fputs("<section><h2>Reconstruction: ", out);
     io_html_text(out, *json_text(g->items[0], "set") ? json_text(g->items[0], "set") : "images");
-    fprintf(out, "</h2><p>COLMAP on %.0f images, the same keypoints for all.", json_number(g->items[0], "images"));
-    if (fountain)
-        fputs(" The paper has more keypoints per image, and with them about three times as many points.", out);
-    fputs("</p>\n", out);
-    put_results(out, g, columns, 6, &(paper_column){fountain ? "*points in the paper" : NULL, 1, paper_fountain, 0});
+    fprintf(out, "</h2><p>COLMAP on %.0f images, the same keypoints for all.</p>\n", json_number(g->items[0], "images"));
+    put_results(out, g, columns, 6, &(paper_column){NULL, 1, NULL, 0}); /* the paper has more keypoints per image */
     fputs("</section>\n", out);
 }
 
@@ -600,14 +594,13 @@ static void write_energy(FILE *out, const io_json_value *item)
 
 static void write_ablation(FILE *out, const io_json_value *rows)
 {
-    fputs("<section><h2>What each part of the learning brings</h2><p>mAP in per cent, ours on patches that were held "
-          "back, the paper&rsquo;s on HPatches: compare the steps, not the levels.</p>\n",
+    fputs("<section><h2>What each part of the learning brings</h2><p>mAP in per cent on patches that were held "
+          "back. The paper has these rows on HPatches: their order can be compared.</p>\n",
           out);
-    io_html_table_begin(out, (const char *const[]){"", "mAP", "*in the paper", NULL});
+    io_html_table_begin(out, (const char *const[]){"", "mAP", NULL});
     for (const io_json_value *row = rows->first; row; row = row->next) {
         begin_row(out, json_text(row, "name"));
         io_html_cell(out, json_number(row, "map"), 2, NULL);
-        io_html_cell(out, json_number(row, "paper"), 2, "paper");
         io_html_row_end(out);
     }
     io_html_table_end(out);

@@ -101,7 +101,8 @@ static range clip(double low, double high, int32_t size)
     return (range){low > 0 ? (int32_t)floor(low) : 0, high < size - 1 ? (int32_t)ceil(high) : size - 1};
 }
 
-void io_draw_line(io_canvas *canvas, double x0, double y0, double x1, double y1, double width, io_colour colour)
+static void stroke(io_canvas *canvas, double x0, double y0, double x1, double y1, double width, double opacity,
+                   io_colour colour)
 {
     double dx = x1 - x0, dy = y1 - y0, length2 = dx * dx + dy * dy, reach = width / 2 + 0.5;
     if (!isfinite(length2)) return;
@@ -118,9 +119,19 @@ void io_draw_line(io_canvas *canvas, double x0, double y0, double x1, double y1,
             double away = along <= 0        ? sqrt(px * px + py * py)
                           : along >= length2 ? sqrt((x - x1) * (x - x1) + (y - y1) * (y - y1))
                                              : fabs(px * dy - py * dx) / length;
-            blend(canvas, x, y, reach - away, colour);
+            blend(canvas, x, y, opacity * fmin(1, reach - away), colour);
         }
     }
+}
+
+void io_draw_line(io_canvas *canvas, double x0, double y0, double x1, double y1, double width, io_colour colour)
+{
+    stroke(canvas, x0, y0, x1, y1, width, 1, colour);
+}
+
+void io_draw_faint_line(io_canvas *canvas, double x0, double y0, double x1, double y1, double opacity, io_colour colour)
+{
+    stroke(canvas, x0, y0, x1, y1, 1, opacity, colour);
 }
 
 void io_draw_circle(io_canvas *canvas, double x, double y, double radius, double width, io_colour colour)

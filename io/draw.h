@@ -28,6 +28,8 @@ void io_draw_image(io_canvas *canvas, const io_image *image, int32_t x, int32_t 
 
 /* width is the thickness of the stroke in px, 1 or more. */
 void io_draw_line(io_canvas *canvas, double x0, double y0, double x1, double y1, double width, io_colour colour);
+/* 1 px wide; what is below shows through, from opacity 0 (all of it) to 1. */
+void io_draw_faint_line(io_canvas *canvas, double x0, double y0, double x1, double y1, double opacity, io_colour colour);
 void io_draw_circle(io_canvas *canvas, double x, double y, double radius, double width, io_colour colour);
 void io_draw_rectangle(io_canvas *canvas, int32_t x, int32_t y, int32_t width, int32_t height,
                        io_colour colour); /* filled */
@@ -35,8 +37,8 @@ void io_draw_rectangle(io_canvas *canvas, int32_t x, int32_t y, int32_t width, i
 void io_draw_keypoint(io_canvas *canvas, const kb_keypoint *keypoint, double scale, double shift_x, double width,
                       io_colour colour);
 
-/* Printable ASCII in a 5x7 font, magnified by a whole number; (x, y) is the top left corner. Other characters show as
- * '?'. */
+/* Printable ASCII in a font of strokes between 5x7 dots, magnified by a whole number; (x, y) is the top left corner.
+ * Other characters show as '?'. */
 void io_draw_text(io_canvas *canvas, int32_t x, int32_t y, int32_t magnify, io_colour colour, const char *text);
 int32_t io_text_width(int32_t magnify, const char *text);
 int32_t io_text_height(int32_t magnify);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text on a canvas, in a font of 5x7 dots. A glyph is seven rows from the top; bit 4 of a row is its left dot. */
+/* Text on a canvas. A glyph is 5x7 dots, seven rows from the top; bit 4 of a row is its left dot. What is drawn are
+ * strokes between dots that touch, so that letters are smooth at any size. */
 #include <string.h>
 
 #include "io/draw.h"
@@ -107,14 +108,31 @@ static const uint8_t glyphs[LAST_GLYPH - FIRST_GLYPH + 1][GLYPH_HEIGHT] = {
     {0x00, 0x00, 0x08, 0x15, 0x02, 0x00, 0x00}, /* ~ */
 };
 
+static bool dot(const uint8_t *rows, int32_t column, int32_t row)
+{
+    return column >= 0 && column < GLYPH_WIDTH && row < GLYPH_HEIGHT && rows[row] >> (GLYPH_WIDTH - 1 - column) & 1;
+}
+
+/* From a dot to its neighbours right, below and, where neither corner between them is a dot, across. */
 static void draw_glyph(io_canvas *canvas, int32_t x, int32_t y, int32_t magnify, io_colour colour, char character)
 {
+    static const int32_t steps[4][2] = {{1, 0}, {0, 1}, {1, 1}, {-1, 1}};
     if (character < FIRST_GLYPH || character > LAST_GLYPH) character = '?';
     const uint8_t *rows = glyphs[character - FIRST_GLYPH];
+    double half = (magnify - 1) / 2.0, width = 0.45 + 0.55 * magnify;
     for (int32_t row = 0; row < GLYPH_HEIGHT; row++) {
         for (int32_t column = 0; column < GLYPH_WIDTH; column++) {
-            if (!(rows[row] >> (GLYPH_WIDTH - 1 - column) & 1)) continue;
-            io_draw_rectangle(canvas, x + column * magnify, y + row * magnify, magnify, magnify, colour);
+            if (!dot(rows, column, row)) continue;
+            double from_x = x + column * magnify + half, from_y = y + row * magnify + half;
+            bool alone = true;
+            for (int i = 0; i < 4; i++) {
+                int32_t dx = steps[i][0], dy = steps[i][1];
+                if (!dot(rows, column + dx, row + dy)) continue;
+                if (dx && dy && (dot(rows, column + dx, row) || dot(rows, column, row + dy))) continue;
+                io_draw_line(canvas, from_x, from_y, from_x + dx * magnify, from_y + dy * magnify, width, colour);
+                alone = false;
+            }
+            if (alone) io_draw_line(canvas, from_x, from_y, from_x, from_y, width, colour);
         }
     }
 }

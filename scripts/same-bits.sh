@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # scripts/same-bits.sh VARIANT: builds the library once more in another way or for another processor, and compares its
 # hash of everything (tests/hash) with the one of the usual build. VARIANT is one of those below. Exit code 77: skipped,
-# since the tools are not there. VARIANT-short runs what is slow in it less: gcc-O0 one hash and no kernels, of which it has
-# the same; avx512-emulated the kernels of its widest tier and no hash, which is made of them.
+# since the tools are not there. VARIANT-short runs one hash instead of three; gcc-O0 no kernels, of which it has the same,
+# and avx512-emulated the kernels of its widest tier and no hash, which is made of them.
 #
 # Most variants are built without CMake and without -ffp-contract=off: the sources alone must give the same bits, also
 # where the compiler may fuse multiplications and additions.
@@ -21,6 +21,7 @@ case $variant in
 gcc-O0) compiler=gcc flags=(-O0 -pthread) ;;
 gcc-O3-haswell) compiler=gcc flags=(-O3 -march=haswell -pthread) needs=(fma avx2 bmi2) ;;
 gcc-sapphirerapids) compiler=gcc flags+=(-march=sapphirerapids) needs=(avx512_fp16) ;;
+gcc-O0-no-threads) compiler=gcc flags=(-O0 -DKB_NO_THREADS) ;;
 gcc-no-threads) compiler=gcc flags=(-O1 -DKB_NO_THREADS) ;;
 clang-O2) compiler=clang ;;
 clang-O3-haswell) compiler=clang flags=(-O3 -march=haswell -pthread) needs=(fma avx2 bmi2) ;;
@@ -50,11 +51,13 @@ avx512-emulated) # the kernels for AVX-512 with functions, most of them SIMDe's,
 *) echo "same-bits: no such variant: $variant" >&2; exit 2 ;;
 esac
 
-kernels=yes
+kernels=all
 [ -z "$start" ] || kernels=
 case $short in
-gcc-O0) kernels= ways=("all 1") ;;
+"") ;;
+gcc-O0*) kernels= ways=("all 1") ;;
 avx512-emulated) kernels=$tier ways=() ;;
+*) ways=("all 1") ;;
 esac
 
 for tool in "$compiler" "${emulator[@]:0:1}"; do
@@ -91,7 +94,7 @@ fi
 checked=
 if [ -n "$kernels" ]; then
     "$compiler" "${flags[@]}" "${link[@]}" "${library[@]}" "$build"/tests_kernels_*.o -lm -o "$build/check_kernels.exe"
-    checked=$("${emulator[@]}" "$build/check_kernels.exe" ${short:+"$kernels"} | tr -d '\r') || { echo "$checked"; exit 1; }
+    checked=$("${emulator[@]}" "$build/check_kernels.exe" ${kernels#all} | tr -d '\r') || { echo "$checked"; exit 1; }
     "$compiler" "${flags[@]}" "${link[@]}" "${library[@]}" "$build"/tests_sizes_*.o -lm -o "$build/sizes.exe"
     "${emulator[@]}" "$build/sizes.exe" || exit 1 # of which size_t has 32 bits or 64
     echo "$checked"

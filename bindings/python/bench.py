@@ -5,9 +5,10 @@
 
 Two images of 640 x 480 are drawn when none are named. Times are CPU times, which other load on the machine disturbs
 least: the median of rounds in which both sides take turns; the ratio is the median of the rounds' ratios. The package must
-be installed, or in PYTHONPATH.
+be installed, or KEYBITS_LIBRARY names the library of a build (build/python/libkeybits.so).
 """
 import multiprocessing
+import os
 import statistics
 import sys
 import threading
@@ -15,8 +16,9 @@ import time
 from pathlib import Path
 from typing import Any, Callable, List, Tuple
 
-# The folder of this file holds the package without its library; the installed one is meant.
-sys.path[:] = [path for path in sys.path if Path(path).resolve() != Path(__file__).resolve().parent]
+# The folder of this file holds the package without its library; the installed one is meant, unless a library is named.
+if "KEYBITS_LIBRARY" not in os.environ:
+    sys.path[:] = [path for path in sys.path if Path(path).resolve() != Path(__file__).resolve().parent]
 
 import cv2  # type: ignore[import]  # noqa: E402
 import numpy as np  # noqa: E402

@@ -39,7 +39,8 @@ export function choice(table, name, what) {
 
 /** A typed array of numbers that were given as any array. */
 export function column(Type, values, length, what) {
-  if (values === null || typeof values !== "object" || !Number.isInteger(values.length)) refuse(`${what}: no array`);
+  const array = Array.isArray(values) || ArrayBuffer.isView(values); // no object that only says how long it is
+  if (!array || !Number.isInteger(values.length)) refuse(`${what}: no array`);
   if (length !== undefined && values.length !== length) refuse(`${what}: ${values.length} numbers, not ${length}`);
   return Type.from(values);
 }

@@ -160,11 +160,18 @@ function drawn(source) {
   const width = source.displayWidth ?? source.videoWidth ?? source.naturalWidth ?? source.width;
   const height = source.displayHeight ?? source.videoHeight ?? source.naturalHeight ?? source.height;
   if (!(width > 0 && height > 0)) throw new KeybitsError("the image has no pixels yet", -3);
+  if (typeof OffscreenCanvas !== "function" && typeof document === "undefined") {
+    refuse("an image is { data, width, height } where there is no canvas to draw it", -3);
+  }
   canvas ??= typeof OffscreenCanvas === "function" ? new OffscreenCanvas(1, 1) : document.createElement("canvas");
   if (canvas.width !== width) canvas.width = width;
   if (canvas.height !== height) canvas.height = height;
   const context = canvas.getContext("2d", { willReadFrequently: true });
-  context.drawImage(source, 0, 0, width, height);
+  try {
+    context.drawImage(source, 0, 0, width, height);
+  } catch (e) {
+    refuse(`this cannot be drawn: ${e.message}`, -3);
+  }
   return context.getImageData(0, 0, width, height);
 }
 

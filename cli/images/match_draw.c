@@ -12,14 +12,18 @@
 #define SHOWN_IN 80    /* lines of inliers at most, and not more than one in 8 px of height */
 #define SHOWN_EPI 12   /* epipolar lines */
 #define MARGIN 6
+#define KEY 24         /* from a key of the legend to its word */
+#define KEY_GAP 18
+#define INLIER 0.57    /* opacity of lines; dots are opaque */
+#define OUTLIER 0.4
 
-static const io_colour green = {70, 235, 110}, red = {150, 60, 60}, yellow = {255, 210, 40}, white = {235, 235, 235};
-static const io_colour black = {0, 0, 0};
+static const io_colour green = {70, 235, 110}, red = {225, 80, 80}, yellow = {255, 210, 40}, white = {235, 235, 235};
+static const io_colour black = {0, 0, 0}, night = {18, 20, 24};
 
 typedef struct sheet {
     io_canvas canvas;
     double factor[2];  /* px of the picture / px of the image */
-    int32_t left[2];   /* where each image begins */
+    int32_t left[2], top[2]; /* where each image begins */
     int32_t width[2], height[2];
 } sheet;
 
@@ -54,7 +58,7 @@ static bool put_image(sheet *s, const io_image *image, int which, io_error *erro
         for (int32_t x = 0; x < s->width[which]; x++) {
             int32_t x0 = scaled(x, image->width, s->width[which]), x1 = scaled(x + 1, image->width, s->width[which]);
             mean_under(&full, x0, x1, y0, y1,
-                       s->canvas.rgb + 3 * ((size_t)y * (size_t)s->canvas.width + (size_t)(x + s->left[which])));
+                       s->canvas.rgb + 3 * ((size_t)(y + s->top[which]) * (size_t)s->canvas.width + (size_t)(x + s->left[which])));
         }
     }
     io_canvas_free(&full);
@@ -74,7 +78,8 @@ static bool sheet_begin(sheet *s, const match_picture *p, io_error *error)
     }
     s->left[0] = 0;
     s->left[1] = s->width[0] + MARGIN;
-    if (!io_canvas_create(&s->canvas, s->left[1] + s->width[1], height + text, black, error)) return false;
+    for (int i = 0; i < 2; i++) s->top[i] = (height - s->height[i]) / 2;
+    if (!io_canvas_create(&s->canvas, s->left[1] + s->width[1], height + text, night, error)) return false;
     return put_image(s, p->images[0], 0, error) && put_image(s, p->images[1], 1, error);
 }
 
@@ -85,10 +90,14 @@ static double place_x(const sheet *s, int which, double x)
 {
     return (x + 0.5) * s->factor[which] - 0.5 + s->left[which];
 }
-static double place_y(const sheet *s, int which, double y) { return (y + 0.5) * s->factor[which] - 0.5; }
+static double place_y(const sheet *s, int which, double y)
+{
+    return (y + 0.5) * s->factor[which] - 0.5 + s->top[which];
+}
 
 /* Evenly `shown` of the matches that are, or are not, inliers. */
-static void draw_lines(sheet *s, const pipeline_result *result, bool inliers, size_t shown, double dot, io_colour colour)
+static void draw_lines(sheet *s, const pipeline_result *result, bool inliers, size_t shown, double dot, double opacity,
+                       io_colour colour)
 {
     size_t total = 0, seen = 0;
     for (size_t i = 0; i < result->count; i++) total += result->inliers[i] == inliers;
@@ -98,7 +107,7 @@ static void draw_lines(sheet *s, const pipeline_result *result, bool inliers, si
         size_t before = seen++ * shown / (total ? total : 1);
         if (total > shown && before == seen * shown / total) continue;
         double xa = place_x(s, 0, p->x1), ya = place_y(s, 0, p->y1), xb = place_x(s, 1, p->x2), yb = place_y(s, 1, p->y2);
-        io_draw_line(&s->canvas, xa, ya, xb, yb, 1, colour);
+        io_draw_faint_line(&s->canvas, xa, ya, xb, yb, opacity, colour);
         io_draw_circle(&s->canvas, xa, ya, 1, dot, colour);
         io_draw_circle(&s->canvas, xb, yb, 1, dot, colour);
     }
@@ -182,15 +191,16 @@ static void draw_outlined(sheet *s, const match_picture *p)
 static int32_t draw_key(sheet *s, int32_t x, int32_t y, int magnify, io_colour colour, const char *word)
 {
     io_draw_rectangle(&s->canvas, x, y + io_text_height(magnify) / 2 - 1, 18, 3, colour);
-    io_draw_text(&s->canvas, x + 24, y, magnify, white, word);
-    return x + 24 + io_text_width(magnify, word) + 18;
+    io_draw_text(&s->canvas, x + KEY, y, magnify, white, word);
+    return x + KEY + io_text_width(magnify, word) + KEY_GAP;
 }
 
 static void draw_caption(sheet *s, const match_picture *p)
 {
     const pipeline_result *r = p->result;
+    static const char *const keys[] = {"inlier", "outlier", "A in B"};
+    const io_colour colours[] = {green, red, yellow};
     char text[256];
-    int magnify = s->canvas.width > 700 ? 2 : 1;
     if (p->pipeline->options.no_fit) {
         snprintf(text, sizeof text, "%zu matches   %s", r->count, p->pipeline->info.spec->name);
     } else {
@@ -200,14 +210,14 @@ static void draw_caption(sheet *s, const match_picture *p)
         snprintf(text, sizeof text, "%d inliers of %zu matches   %s %s   %s", (int)r->fit.inliers, r->count, what,
                  kb_fit_result_name(r->fit.result), p->pipeline->info.spec->name);
     }
-    int32_t strip = io_text_height(2) + 2 * MARGIN;
-    io_draw_rectangle(&s->canvas, 0, s->canvas.height - strip, s->canvas.width, strip, black);
-    io_draw_text(&s->canvas, MARGIN, s->canvas.height - MARGIN - io_text_height(magnify), magnify, white, text);
-    int32_t x = MARGIN + io_text_width(magnify, text) + 24, y = s->canvas.height - MARGIN - io_text_height(magnify);
-    if (p->pipeline->options.no_fit) return;
-    x = draw_key(s, x, y, magnify, green, "inlier");
-    x = draw_key(s, x, y, magnify, red, "outlier");
-    if (r->fit.result == KB_FIT_FOUND) draw_key(s, x, y, magnify, yellow, "A in B");
+    int shown = p->pipeline->options.no_fit ? 0 : r->fit.result == KB_FIT_FOUND ? 3 : 2;
+    int32_t strip = io_text_height(2) + 2 * MARGIN, width = MARGIN + io_text_width(2, text) + 24;
+    for (int i = 0; i < shown; i++) width += KEY + io_text_width(2, keys[i]) + KEY_GAP;
+    int magnify = width <= s->canvas.width ? 2 : 1;
+    io_draw_rectangle(&s->canvas, 0, s->canvas.height - strip, s->canvas.width, strip, night);
+    int32_t x = MARGIN + io_text_width(magnify, text) + 24, y = s->canvas.height - (strip + io_text_height(magnify)) / 2;
+    io_draw_text(&s->canvas, MARGIN, y, magnify, white, text);
+    for (int i = 0; i < shown; i++) x = draw_key(s, x, y, magnify, colours[i], keys[i]);
 }
 
 bool match_draw(const match_picture *picture, io_error *error)
@@ -220,8 +230,8 @@ bool match_draw(const match_picture *picture, io_error *error)
         bool fitted = !picture->pipeline->options.no_fit; /* else nothing is an outlier, though nothing is marked as inlier */
         bool epilines = picture->epilines && found;
         if (epilines) draw_epilines(&s, picture);
-        if (fitted && !epilines) draw_lines(&s, result, false, shown_lines(&s) / 4, 1, red);
-        if (!epilines) draw_lines(&s, result, fitted, shown_lines(&s), 2, green);
+        if (fitted && !epilines) draw_lines(&s, result, false, shown_lines(&s) / 4, 1, OUTLIER, red);
+        if (!epilines) draw_lines(&s, result, fitted, shown_lines(&s), 2, INLIER, green);
         kb_geometry g = picture->pipeline->options.geometry;
         if (found && (g == KB_GEOMETRY_HOMOGRAPHY || g == KB_GEOMETRY_SIMILARITY || g == KB_GEOMETRY_AFFINE))
             draw_outlined(&s, picture);

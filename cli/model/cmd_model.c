@@ -23,37 +23,42 @@ static bool has_boxes(const kb_model_info *info)
 }
 
 /* file: where the model was written to or came from; NULL: not told. */
-static void show_json(const kb_model_info *info, const char *file)
+static void put_json(io_json *json, const kb_model_info *info, const char *file)
 {
     const kb_model_spec *spec = info->spec;
     char id[17];
-    io_json json;
     id_text(id, info->id);
-    io_json_begin(&json, stdout);
-    io_json_object(&json, NULL);
-    if (file) io_json_string(&json, "file", file);
-    io_json_string(&json, "name", spec->name);
-    io_json_string(&json, "kind", kb_kind_name(spec->kind));
-    io_json_integer(&json, "bits", spec->bits);
-    io_json_string(&json, "sampler", kb_sampler_name(spec->sampler));
-    io_json_float(&json, "support", spec->support);
-    if (spec->sift_support > 0) io_json_float(&json, "sift_support", spec->sift_support);
-    io_json_string(&json, "id", id);
-    io_json_integer(&json, "row_bytes", info->row_bytes);
-    io_json_integer(&json, "row_floats", info->row_floats);
-    io_json_bool(&json, "root", spec->root);
-    io_json_array(&json, "channels");
+    io_json_object(json, NULL);
+    if (file) io_json_string(json, "file", file);
+    io_json_string(json, "name", spec->name);
+    io_json_string(json, "kind", kb_kind_name(spec->kind));
+    io_json_integer(json, "bits", spec->bits);
+    io_json_string(json, "sampler", kb_sampler_name(spec->sampler));
+    io_json_float(json, "support", spec->support);
+    if (spec->sift_support > 0) io_json_float(json, "sift_support", spec->sift_support);
+    io_json_string(json, "id", id);
+    io_json_integer(json, "row_bytes", info->row_bytes);
+    io_json_integer(json, "row_floats", info->row_floats);
+    io_json_bool(json, "root", spec->root);
+    io_json_array(json, "channels");
     for (int c = 0; c < KB_CHANNELS; c++) {
-        if (info->channels >> c & 1) io_json_integer(&json, NULL, c);
+        if (info->channels >> c & 1) io_json_integer(json, NULL, c);
     }
-    io_json_end(&json);
-    io_json_integer(&json, "distinct_boxes", info->distinct_boxes);
+    io_json_end(json);
+    io_json_integer(json, "distinct_boxes", info->distinct_boxes);
     if (info->threshold_high) {
-        io_json_integer(&json, "threshold_low", info->threshold_low);
-        io_json_integer(&json, "threshold_high", info->threshold_high);
+        io_json_integer(json, "threshold_low", info->threshold_low);
+        io_json_integer(json, "threshold_high", info->threshold_high);
     }
-    io_json_string(&json, "text", spec->text ? spec->text : "");
-    io_json_end(&json);
+    io_json_string(json, "text", spec->text ? spec->text : "");
+    io_json_end(json);
+}
+
+static void show_json(const kb_model_info *info, const char *file)
+{
+    io_json json;
+    io_json_begin(&json, stdout);
+    put_json(&json, info, file);
 }
 
 /* The text of a model has lines, and may hold anything. */
@@ -252,21 +257,22 @@ static int model_list_run(cli_common *common, void *context, int count, char **a
         io_json_array(&json, NULL);
     }
     for (int32_t i = 0; (name = kb_model_builtin_name(i, &available)); i++) {
+        kb_model *model = NULL;
+        kb_model_info info;
+        KB_INIT(info);
         if (!common->json) {
             printf("%-12s %s\n", name, available ? "built in" : "no table in this build");
-            continue;
+        } else if (kb_model_builtin(name, &model) == KB_OK && kb_model_get_info(model, &info) == KB_OK) {
+            put_json(&json, &info, NULL);
         }
-        io_json_object(&json, NULL);
-        io_json_string(&json, "name", name);
-        io_json_bool(&json, "available", available);
-        io_json_end(&json);
+        kb_model_free(model);
     }
     if (common->json) io_json_end(&json);
     return CLI_DONE;
 }
 
 static const cli_command model_list = {.name = "model list",
-                                       .examples = "--json # names, bits, ids",
+                                       .examples = "--json # bits, ids, thresholds",
                                        .summary = "the built-in models",
                                        .usage = "[--json]",
                                        .about = "Names the built-in models.",

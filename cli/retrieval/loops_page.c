@@ -67,13 +67,70 @@ static bool write_matrix(FILE *out, const float *scores, size_t n, size_t stride
             if (v > *mirror) *mirror = v;
         }
     }
-    fputs("<h2>Similarity</h2>\n<p>Row and column are images in their order; bright is similar. Lines beside the "
-          "diagonal are loops.</p>\n<div class=\"matrix\">", out);
     bool ok = io_html_picture(out, "similarity of all pairs", (int32_t)side, (int32_t)side, pixels) ||
               io_fail(error, "out of memory");
-    fputs("</div>\n<style>"
-          ".loop{display:flex;flex-wrap:wrap;gap:1rem;margin:1rem 0}</style>\n", out);
     free(pixels);
+    return ok;
+}
+
+/* Five images along an axis: its number, and its name where the reader points. */
+static void write_ticks(FILE *out, const io_names *images, const char *axis)
+{
+    size_t last = images->count - 1, ticks = last < 4 ? last : 4;
+    fprintf(out, "<div class=\"%s\">", axis);
+    for (size_t i = 0; i <= ticks; i++) {
+        size_t at = ticks ? i * last / ticks : 0;
+        fputs("<span title=\"", out);
+        io_html_text(out, io_path_base(images->items[at]));
+        fprintf(out, "\">%zu</span>", at);
+    }
+    fputs("</div>", out);
+}
+
+static bool write_similarity(FILE *out, const io_names *images, const float *scores, size_t stride, io_error *error)
+{
+    fputs("<h2>Similarity</h2>\n<p>Rows and columns are images by their number, from 0, in natural order of names: from ",
+          out);
+    io_html_text(out, io_path_base(images->items[0]));
+    fputs(" to ", out);
+    io_html_text(out, io_path_base(images->items[images->count - 1]));
+    fputs(". Bright is similar; lines beside the diagonal are loops.</p>\n<style>"
+          ".matrix{display:grid;grid-template-columns:auto minmax(0,640px);gap:.3rem}.matrix img{width:100%;height:auto;"
+          "min-width:12rem;image-rendering:pixelated}.rows,.columns{display:flex;justify-content:space-between}"
+          ".rows{flex-direction:column;text-align:right}.columns{grid-column:2}"
+          ".loop{display:flex;flex-wrap:wrap;gap:1rem;margin:1rem 0}</style>\n<div class=\"matrix\">", out);
+    write_ticks(out, images, "rows");
+    bool ok = write_matrix(out, scores, images->count, stride, error);
+    write_ticks(out, images, "columns");
+    fputs("</div>\n", out);
+    return ok;
+}
+
+/* The surest first: by places, then by score, then in the order of the images. */
+static int surer(const void *a, const void *b)
+{
+    const kb_loop *x = *(const kb_loop *const *)a, *y = *(const kb_loop *const *)b;
+    if (x->places != y->places) return x->places > y->places ? -1 : 1;
+    if (x->score != y->score) return x->score > y->score ? -1 : 1;
+    return x->query < y->query ? -1 : x->query > y->query;
+}
+
+static bool write_loops(FILE *out, const io_names *images, const io_read_options *reading, const loops_found *loops,
+                        io_error *error)
+{
+    const kb_loop **order = io_alloc(loops->count + 1, sizeof *order);
+    bool ok = true;
+    for (size_t i = 0; i < loops->count; i++) order[i] = &loops->items[i];
+    qsort(order, loops->count, sizeof *order, surer);
+    fputs("<h2>Loops, the surest first</h2>\n", out);
+    for (size_t i = 0; ok && i < loops->count; i++) {
+        fprintf(out, "<h3>%zu sees %zu again</h3>\n<p>%d places, score %.4f</p>\n<div class=\"loop\">\n",
+                order[i]->query, order[i]->reference, order[i]->places, order[i]->score);
+        ok = write_thumbnail(out, images->items[order[i]->query], reading, error) &&
+             write_thumbnail(out, images->items[order[i]->reference], reading, error);
+        fputs("</div>\n", out);
+    }
+    free(order);
     return ok;
 }
 
@@ -86,15 +143,8 @@ bool loops_page_write(const char *path, const io_names *images, const io_read_op
     size_t n = images->count;
     io_html_begin(out, "Loops");
     fprintf(out, "<p>%zu loops in %zu images.</p>\n", loops->count, n);
-    bool ok = write_matrix(out, scores, n, stride, error);
-    fputs("<h2>Loops</h2>\n", out);
-    for (size_t i = 0; ok && i < loops->count; i++) {
-        const kb_loop *loop = &loops->items[i];
-        fprintf(out, "<p>score %.4f, %d inliers</p>\n<div class=\"loop\">\n", loop->score, loop->inliers);
-        ok = write_thumbnail(out, images->items[loop->query], reading, error) &&
-             write_thumbnail(out, images->items[loop->reference], reading, error);
-        fputs("</div>\n", out);
-    }
+    bool ok = n == 0 || write_similarity(out, images, scores, stride, error);
+    ok = ok && write_loops(out, images, reading, loops, error);
     io_html_end(out);
     if (ok) return io_writer_commit(writer, error);
     io_writer_abandon(writer);

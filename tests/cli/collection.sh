@@ -72,15 +72,15 @@ same whole.db killed.db
 
 # A damaged file of the work folder is made again; a changed option makes others.
 printf 'x' | dd of=whole.db.work/features/000002.kbf bs=1 seek=200 conv=notrunc 2>/dev/null
-rm whole.db.work/blocks/000000.kbp
+rm whole.db.work/blocks/000000.pairs
 ends 1 job whole --quiet
 same whole.db killed.db
 # Forged ones, whose checksum is right: numbers of images, matches and inliers that lead nowhere, rows that are too long,
 # keypoints that are not a number, infinite or without a size.
-for forgery in "blocks/000000.kbp 28 4294967295" "blocks/000000.kbp 36 4294967295" "blocks/000000.kbp 40 4294967295" \
+for forgery in "blocks/000000.pairs 28 4294967295" "blocks/000000.pairs 36 4294967295" "blocks/000000.pairs 40 4294967295" \
     "features/000002.kbf 28 4096" "features/000002.kbf 16 0" "features/000002.kbf 20 65536" "features/000002.kbf 32 1" \
-    "blocks/000000.kbp 24 1" "blocks/000000.kbp 32 9" "blocks/000000.kbp 40 0" "blocks/000000.kbp 52 2146959360" \
-    "blocks/000000.kbp 216 100000" "blocks/000000.kbp 220 2147483648" "blocks/000000.kbp 124 2146959360" \
+    "blocks/000000.pairs 24 1" "blocks/000000.pairs 32 9" "blocks/000000.pairs 40 0" "blocks/000000.pairs 52 2146959360" \
+    "blocks/000000.pairs 216 100000" "blocks/000000.pairs 220 2147483648" "blocks/000000.pairs 124 2146959360" \
     "features/000002.kbt 16 7" "features/000002.kbf 48 2143289344" "features/000002.kbf 52 4286578688" "features/000002.kbf 56 0"; do
     python3 - $forgery <<'PY' || fail "the forgery"
 import struct, sys

@@ -12,7 +12,7 @@ for step in describe match; do
     half=$((kills + ${KILLS:-100} / 2))
     [ $step = describe ] || run job killed --step pairs
     for round in $(seq 1000); do
-        rm -f killed.db.work/features/00000$((round % 10)).kbf killed.db.work/blocks/000000.kbp # there is always work to do
+        rm -f killed.db.work/features/00000$((round % 10)).kbf killed.db.work/blocks/000000.pairs # there is always work to do
         [ $step = describe ] || run job killed --step describe
         pids=()
         for shard in 1/3 2/3 3/3; do

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of the work folder of keybits collection, as they are or with the right head and checksum, as one who forges
- * them would do. The first byte chooses. */
+/* Files of the work folder of keybits collection, and maps of keybits localize, as they are or with the right head and
+ * checksum, as one who forges them would do. The first byte chooses. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +9,14 @@
 #include <unistd.h>
 
 #include "collection/collection.h"
+#include "collection/map_inside.h"
 #include "fuzz.h"
 #include "io/bytes.h"
 
-enum { FEATURES, BLOCK, PAIRS, READERS };
+enum { FEATURES, BLOCK, PAIRS, MAP, READERS };
 enum { IMAGES = 6, BAD_IMAGE = 3, KEYPOINTS = 4, ROW = 8, SEALED = 128 };
 
-static const char *const parts[READERS] = {"features/000000.kbf", "blocks/000000.kbp", "pairs.txt"};
+static const char *const parts[READERS] = {"features/000000.kbf", "blocks/000000.kbp", "pairs.txt", "map.kbl"};
 static char *image_names[IMAGES];
 static bool good[IMAGES];
 static uint32_t counts[IMAGES];
@@ -83,6 +84,40 @@ static void make_job(void)
     atexit(remove_folder);
 }
 
+/* Two images of two rows each, three points. */
+static bool write_map(const char *path, io_error *error)
+{
+    enum { MAP_IMAGES = 2, POINTS = 3 };
+    uint8_t rows[KEYPOINTS * ROW];
+    uint32_t row_points[KEYPOINTS] = {0, 1, 2, 1};
+    double points[3 * POINTS] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    kb_camera lens = {sizeof lens, 50, 50, 32, 24, 0, 0, 0, 0, 0, 0, 0};
+    map_image images[MAP_IMAGES] = {{"a.png", {1, 0, 0, 0, 1, 0, 0, 0, 1}, {0}, lens, 64, 48, 0, 2},
+                                    {"b.png", {1, 0, 0, 0, 1, 0, 0, 0, 1}, {1}, lens, 64, 48, 2, 2}};
+    kb_vocabulary *vocabulary = NULL;
+    kb_index *index = NULL;
+    kb_vocabulary_options options;
+    KB_INIT(options);
+    options.branching = options.levels = 2;
+    for (size_t i = 0; i < sizeof rows; i++) rows[i] = (uint8_t)(1 + i * i * 5);
+    fuzz_expect(kb_vocabulary_train(rows, KEYPOINTS, ROW, &options, &vocabulary, NULL) == KB_OK);
+    fuzz_expect(kb_index_create(vocabulary, NULL, &index, NULL) == KB_OK);
+    for (uint64_t i = 0; i < MAP_IMAGES; i++) {
+        kb_features f;
+        KB_INIT(f);
+        f.rows = rows + 2 * i * ROW;
+        f.n = 2;
+        f.row_bytes = ROW;
+        fuzz_expect(kb_index_add(index, &f, i, NULL, NULL, NULL) == KB_OK);
+    }
+    map_parts parts_of_map = {
+        {77, "none", 3, 1, 0, 100, 0}, ROW, KEYPOINTS, POINTS, MAP_IMAGES, rows, row_points, points, images, index};
+    bool written = map_write(path, &parts_of_map, error);
+    kb_index_free(index);
+    kb_vocabulary_free(vocabulary);
+    return written;
+}
+
 /* What the program writes: where seeds and the heads of forged files come from. */
 static size_t genuine(int reader, uint8_t *buffer, size_t capacity)
 {
@@ -91,19 +126,30 @@ static size_t genuine(int reader, uint8_t *buffer, size_t capacity)
     patch_shift shifts[2] = {{-300, 200}, PATCH_SHEET_NONE};
     kb_match matches[3] = {{0, 1, 2, 0}, {1, 0, 2, 0}, {3, 2, 2, 0}};
     collection_pair results[IMAGES * IMAGES] = {{0}};
-    const features f = {.width = 64, .height = 48, .keypoints = {keypoints, KEYPOINTS},
-                        .rows = {.bytes = rows, .count = KEYPOINTS, .width = ROW}, .model_id = 77};
+    const features f = {.width = 64,
+                        .height = 48,
+                        .keypoints = {keypoints, KEYPOINTS},
+                        .rows = {.bytes = rows, .count = KEYPOINTS, .width = ROW},
+                        .model_id = 77};
     io_error error;
     make_job();
     list_pairs();
     job.options.no_refine = reader != BLOCK;
     for (size_t i = 0; i < job.pair_count; i++)
-        results[i] = (collection_pair){job.pairs[i][0], job.pairs[i][1],
+        results[i] = (collection_pair){job.pairs[i][0],
+                                       job.pairs[i][1],
                                        i % 2 ? KB_GEOMETRY_HOMOGRAPHY : KB_GEOMETRY_FUNDAMENTAL,
-                                       {1, 0, 3, 0, 1, 2, 0, 0, 1}, {1, 0, 0, 0, 1, 0, 0, 0, 1}, {0}, matches, 3, i % 3 ? 2 : 0, shifts};
+                                       {1, 0, 3, 0, 1, 2, 0, 0, 1},
+                                       {1, 0, 0, 0, 1, 0, 0, 0, 1},
+                                       {0},
+                                       matches,
+                                       3,
+                                       i % 3 ? 2 : 0,
+                                       shifts};
     char *path = path_of(reader);
     fuzz_expect(reader == FEATURES ? collection_features_write(&job, 0, &f, &error)
                 : reader == BLOCK  ? collection_block_write(&job, 0, results, &error)
+                : reader == MAP    ? write_map(path, &error)
                                    : collection_pairs_write(&job, path, &error));
     io_bytes bytes;
     fuzz_expect(io_file_read(path, &bytes, &error) && bytes.size <= capacity);
@@ -124,7 +170,7 @@ static void seal(int reader, uint8_t *data, size_t size)
         return;
     }
     if (size < 24 || size % 8 != 0) return;
-    memcpy(data, heads[reader], 16);
+    memcpy(data, heads[reader], reader == MAP ? 8 : 16); /* counts of a map follow its magic */
     if (reader == BLOCK) kbi_put_u64(data + 16, size - 8);
     kbi_put_u64(data + size - 8, kbi_sum_words(KBI_SUM_START, data, size - 8));
 }
@@ -167,6 +213,37 @@ static void check_pairs(void)
     free(path);
 }
 
+/* Everything that a localization would read. */
+static void check_map(void)
+{
+    map m;
+    io_error error = {""};
+    char *path = path_of(MAP);
+    double point[3];
+    if (map_open(path, &m, &error)) {
+        for (size_t i = 0; i < m.image_count; i++) {
+            const map_image *image = &m.images[i];
+            fuzz_expect(strlen(image->name) < 4096 && image->first + image->count <= m.row_count);
+            for (size_t k = image->first; k < image->first + image->count; k++) {
+                map_point(&m, map_row_point(&m, k), point);
+                fuzz_expect(isfinite(point[0]) && isfinite(point[1]) && isfinite(point[2]));
+            }
+        }
+        kb_features f;
+        kb_index_result results[4];
+        size_t count = 0;
+        KB_INIT(f);
+        f.rows = (void *)(uintptr_t)m.rows;
+        f.n = m.row_count;
+        f.row_bytes = m.row_bytes;
+        kb_index_query(m.index, &f, NULL, NULL, results, 4, &count, NULL);
+        map_close(&m);
+    } else {
+        fuzz_expect(error.text[0] != 0);
+    }
+    free(path);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     io_error error = {""};
@@ -184,9 +261,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     free(path);
     free(copy);
     list_pairs();
-    if (reader == FEATURES) check_features(size);
-    else if (reader == PAIRS) check_pairs();
-    else fuzz_expect(collection_block_read(&job, 0, check_pair, &last, &error) == collection_block_check(&job, 0));
+    if (reader == FEATURES)
+        check_features(size);
+    else if (reader == PAIRS)
+        check_pairs();
+    else if (reader == MAP)
+        check_map();
+    else
+        fuzz_expect(collection_block_read(&job, 0, check_pair, &last, &error) == collection_block_check(&job, 0));
     return 0;
 }
 

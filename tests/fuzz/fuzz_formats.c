@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of other programs: vocabularies of every kind, EXIF, Brown's sets, COLMAP's database, task files of HPatches,
- * homographies; and rows of hexadecimal digits and the log of a training. The first byte chooses. */
+/* Files of other programs: vocabularies of every kind, EXIF, Brown's sets, COLMAP's database and good databases with
+ * hostile cells, task files of HPatches, homographies; and rows of hexadecimal digits and the log of a training. The first
+ * byte chooses. */
 #include <math.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +18,9 @@
 #include "io/rows.h"
 #include "io/train_log.h"
 #include "io/vocabulary.h"
+#include "source.h"
 
-enum { VOCABULARY, EXIF, BROWN, DATABASE, TASKS, LOG, HOMOGRAPHY, ROWS, READERS };
+enum { VOCABULARY, EXIF, BROWN, DATABASE, TASKS, LOG, HOMOGRAPHY, ROWS, CELLS, READERS };
 enum { ROW = 32, BITS = 4, SETTINGS = 7 };
 
 static char folder[64];
@@ -40,6 +43,7 @@ static void remove_folder(void)
     unlink(file_in_folder("log.csv"));
     unlink(file_in_folder("rows.hex"));
     unlink(file_in_folder("seed"));
+    unlink(file_in_folder("cells.db"));
     rmdir(folder);
 }
 
@@ -97,9 +101,12 @@ static void read_exif(const uint8_t *data, size_t size)
     int32_t orientation = io_exif_orientation(exact, size);
     fuzz_expect(orientation >= 1 && orientation <= 8);
     for (int file = 0; file < 2; file++) {
-        bool found = file ? io_image_position(fuzz_file(data, size), &position) : io_exif_position(exact, size, &position);
+        bool found =
+            file ? io_image_position(fuzz_file(data, size), &position) : io_exif_position(exact, size, &position);
         fuzz_expect(!found || (isfinite(position.latitude) && isfinite(position.longitude)));
     }
+    double focal;
+    if (io_image_focal(fuzz_file(data, size), &focal)) fuzz_expect(focal > 0 && isfinite(focal));
     free(exact);
 }
 
@@ -108,8 +115,10 @@ static void read_brown(const uint8_t *data, size_t size, io_error *error)
     uint32_t *labels;
     size_t count;
     put_file("info.txt", data, size);
-    if (io_brown_labels(folder, &labels, &count, error)) fuzz_expect(count <= size && labels);
-    else refused(error);
+    if (io_brown_labels(folder, &labels, &count, error))
+        fuzz_expect(count <= size && labels);
+    else
+        refused(error);
     free(labels);
 }
 
@@ -122,6 +131,53 @@ static void read_database(const char *path, io_error *error)
     fuzz_expect(pairs >= 0 && matches >= 0);
     if (!io_colmap_db_keypoints(path, 1, &keypoints, &count, error)) refused(error);
     free(keypoints);
+}
+
+/* A cell as the input has it: whatever the column says, SQLite takes any type. */
+static void bind_cell(sqlite3_stmt *row, int column, source *s)
+{
+    static const int64_t numbers[] = {0, 1, 2, 4, 6, -1, INT32_MAX, (int64_t)1 << 32, INT64_MAX, INT64_MIN};
+    uint8_t kind = take_byte(s), length = take_byte(s);
+    uint8_t bytes[256];
+    take(s, bytes, length);
+    if (kind % 5 == 0)
+        sqlite3_bind_null(row, column);
+    else if (kind % 5 == 1)
+        sqlite3_bind_int64(row, column, numbers[length % 10]);
+    else if (kind % 5 == 2)
+        sqlite3_bind_double(row, column, length % 2 ? INFINITY : 1e300 * length);
+    else if (kind % 5 == 3)
+        sqlite3_bind_text(row, column, (const char *)bytes, length, SQLITE_TRANSIENT);
+    else
+        sqlite3_bind_blob(row, column, bytes, length, SQLITE_TRANSIENT);
+}
+
+/* A sound file whose rows come from the input: what a byte changed in a page seldom reaches. */
+static void read_cells(const uint8_t *data, size_t size, io_error *error)
+{
+    source s = {data, size, 0};
+    sqlite3 *db = NULL;
+    sqlite3_stmt *row = NULL;
+    put_file("cells.db", NULL, 0);
+    unlink(file_in_folder("cells.db"));
+    fuzz_expect(sqlite3_open(file_in_folder("cells.db"), &db) == SQLITE_OK);
+    fuzz_expect(sqlite3_exec(db,
+                             "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;"
+                             "CREATE TABLE keypoints (image_id, rows, cols, data);"
+                             "CREATE TABLE two_view_geometries (pair_id, rows, cols, data);",
+                             NULL, NULL, NULL) == SQLITE_OK);
+    for (int i = 0; i < 4; i++) {
+        fuzz_expect(sqlite3_prepare_v2(db,
+                                       i % 2 ? "INSERT INTO two_view_geometries VALUES (1, ?, ?, ?)"
+                                             : "INSERT INTO keypoints VALUES (1, ?, ?, ?)",
+                                       -1, &row, NULL) == SQLITE_OK);
+        for (int column = 1; column <= 3; column++) bind_cell(row, column, &s);
+        sqlite3_step(row);
+        sqlite3_finalize(row);
+    }
+    sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+    sqlite3_close(db);
+    read_database(file_in_folder("cells.db"), error);
 }
 
 /* The same bytes as every one of the five files: four of them do not fit, which is refused, or the rows do. */
@@ -142,8 +198,10 @@ static void read_tasks(const uint8_t *data, size_t size, io_error *error)
     } else {
         refused(error);
     }
-    if (ev_retrieval_task_open(folder, &split, &retrieval, error)) ev_retrieval_task_free(&retrieval);
-    else refused(error);
+    if (ev_retrieval_task_open(folder, &split, &retrieval, error))
+        ev_retrieval_task_free(&retrieval);
+    else
+        refused(error);
 }
 
 static void read_log(const uint8_t *data, size_t size, io_error *error)
@@ -186,14 +244,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0) return 0;
     int reader = data[0] % READERS;
     data++, size--;
-    if (reader == VOCABULARY) read_vocabulary(fuzz_file(data, size), size, &error);
-    else if (reader == EXIF) read_exif(data, size);
-    else if (reader == BROWN) read_brown(data, size, &error);
-    else if (reader == DATABASE) read_database(fuzz_file(data, size), &error);
-    else if (reader == TASKS) read_tasks(data, size, &error);
-    else if (reader == LOG) read_log(data, size, &error);
-    else if (reader == HOMOGRAPHY) read_homography(fuzz_file(data, size), &error);
-    else read_rows(put_file("rows.hex", data, size), size, &error);
+    if (reader == VOCABULARY)
+        read_vocabulary(fuzz_file(data, size), size, &error);
+    else if (reader == EXIF)
+        read_exif(data, size);
+    else if (reader == BROWN)
+        read_brown(data, size, &error);
+    else if (reader == DATABASE)
+        read_database(fuzz_file(data, size), &error);
+    else if (reader == TASKS)
+        read_tasks(data, size, &error);
+    else if (reader == LOG)
+        read_log(data, size, &error);
+    else if (reader == HOMOGRAPHY)
+        read_homography(fuzz_file(data, size), &error);
+    else if (reader == CELLS)
+        read_cells(data, size, &error);
+    else
+        read_rows(put_file("rows.hex", data, size), size, &error);
     return 0;
 }
 
@@ -231,6 +299,54 @@ static size_t seed_database(uint8_t *buffer, size_t capacity)
     return get_file(file_in_folder("seed"), buffer, capacity);
 }
 
+static uint8_t *put_tag(uint8_t *to, uint16_t tag, uint16_t type, uint8_t count, uint32_t value)
+{
+    const uint8_t bytes[12] = {(uint8_t)(tag >> 8),
+                               (uint8_t)tag,
+                               0,
+                               (uint8_t)type,
+                               0,
+                               0,
+                               0,
+                               count,
+                               (uint8_t)(value >> 24),
+                               (uint8_t)(value >> 16),
+                               (uint8_t)(value >> 8),
+                               (uint8_t)value};
+    memcpy(to, bytes, sizeof bytes);
+    return to + sizeof bytes;
+}
+
+/* A place and a focal length: directories of EXIF and GPS, and the degrees, minutes and seconds behind them. */
+static size_t seed_gps(uint8_t *buffer)
+{
+    uint8_t *at = buffer;
+    memcpy(at, "MM\0*\0\0\0\x08\0\x02", 10);
+    at = put_tag(put_tag(at + 10, 0x8769, 4, 1, 38), 0x8825, 4, 1, 56);
+    memset(at, 0, 4);
+    memcpy(at + 4, "\0\x01", 2); /* byte 38 */
+    at = put_tag(at + 6, 0xa405, 3, 1, 28u << 16);
+    memset(at, 0, 4);
+    memcpy(at + 4, "\0\x06", 2); /* byte 56 */
+    at = put_tag(put_tag(at + 6, 1, 2, 2, (uint32_t)'S' << 24), 2, 5, 3, 134);
+    at = put_tag(put_tag(at, 3, 2, 2, (uint32_t)'W' << 24), 4, 5, 3, 134);
+    at = put_tag(put_tag(at, 5, 1, 1, 1u << 24), 6, 5, 1, 134);
+    memset(at, 0, 4);
+    for (at += 4; at < buffer + 134 + 24; at += 4) memcpy(at, "\0\0\0\x07", 4);
+    return (size_t)(at - buffer);
+}
+
+static size_t seed_cells(uint8_t *buffer)
+{
+    static const uint8_t cells[] = {1, 2, 0, 0, 1, 4, 0, 0, 0, 0, 4, 48}; /* 2 rows, 6 columns, 48 bytes */
+    size_t size = 0;
+    for (int i = 0; i < 4; i++, size += 62) {
+        memset(buffer + size, 0, 62);
+        memcpy(buffer + size, cells, sizeof cells);
+    }
+    return size;
+}
+
 size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
 {
     static const struct {
@@ -258,7 +374,8 @@ size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
         return 1 + seed_vocabulary((io_vocabulary_format)index, buffer + 1, capacity - 1);
     }
     if (index == IO_VOCABULARY_VINS + 1) {
-        static const char exif[] = "MM\0*\0\0\0\x08\0\x02\x01\x0f\0\x03\0\0\0\x01\0\x01\0\0\x01\x12\0\x03\0\0\0\x01\0\x06\0\0";
+        static const char exif[] =
+            "MM\0*\0\0\0\x08\0\x02\x01\x0f\0\x03\0\0\0\x01\0\x01\0\0\x01\x12\0\x03\0\0\0\x01\0\x06\0\0";
         buffer[0] = EXIF;
         memcpy(buffer + 1, exif, sizeof exif);
         return 1 + sizeof exif;
@@ -266,6 +383,17 @@ size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
     if (index == IO_VOCABULARY_VINS + 2) {
         buffer[0] = DATABASE;
         return 1 + seed_database(buffer + 1, capacity - 1);
+    }
+    if (index == IO_VOCABULARY_VINS + 3) {
+        buffer[0] = EXIF;
+        size_t size = seed_gps(buffer + 1);
+        io_position position;
+        fuzz_expect(io_exif_position(buffer + 1, size, &position) && position.latitude < -1); /* it is one */
+        return 1 + size;
+    }
+    if (index == IO_VOCABULARY_VINS + 4) {
+        buffer[0] = CELLS;
+        return 1 + seed_cells(buffer + 1);
     }
     return 0;
 }

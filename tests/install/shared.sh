@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# A shared library exports the names in the headers, and no others.
+# A shared library exports the names in the headers, and no others, and has a size.
 source "$(dirname "$0")/common.inc"
 need nm
-cmake -S "$KEYBITS_SOURCE" -B "$scratch/build" -DBUILD_SHARED_LIBS=ON -DCMAKE_BUILD_TYPE=Debug \
+need strip
+cmake -S "$KEYBITS_SOURCE" -B "$scratch/build" -DBUILD_SHARED_LIBS=ON -DCMAKE_BUILD_TYPE=Release \
     -DKEYBITS_BUILD_CLI=OFF -DKEYBITS_BUILD_EVAL=OFF -DKEYBITS_BUILD_LEARN=OFF -DKEYBITS_BUILD_BENCH=OFF \
     -DKEYBITS_BUILD_TESTS=OFF -DCMAKE_INSTALL_PREFIX="$scratch/prefix" >"$scratch/log"
 cmake --build "$scratch/build" >>"$scratch/log"
@@ -19,3 +20,8 @@ fi
 
 ${CC:-cc} "$consumer" -I"$scratch/prefix/include" "$library" -o "$scratch/consumer"
 LD_LIBRARY_PATH=${library%/*} check "$scratch/consumer"
+
+strip -o "$scratch/stripped.so" "$library"
+bytes=$(stat -c %s "$scratch/stripped.so")
+echo "libkeybits.so: $bytes bytes"
+[ "$bytes" -lt 730000 ] || { echo "libkeybits.so: more than 730000"; exit 1; }

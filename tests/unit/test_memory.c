@@ -257,14 +257,21 @@ static void check_frames(kb_detector detector, int32_t threads, int first, int f
     for (size_t m = 0; m < KBI_COUNT(models); m++) kb_model_free(models[m]);
 }
 
+/* Sanitizers see all there is to see in fewer. */
+#ifdef KEYBITS_SANITIZED
+enum { FRAMES = 160 };
+#else
+enum { FRAMES = 1000 };
+#endif
+
 static void a_thousand_frames_allocate_nothing(void **state)
 {
     (void)state;
-    check_frames(KB_DETECTOR_ORB, 1, 0, 300);
-    check_frames(KB_DETECTOR_ORB, 2, 300, 200);
-    check_frames(KB_DETECTOR_HESSIAN, 2, 400, 100);
-    check_frames(KB_DETECTOR_SIFT, 1, 500, 300);
-    check_frames(KB_DETECTOR_SIFT, 2, 800, 200);
+    check_frames(KB_DETECTOR_ORB, 1, 0, FRAMES / 4);
+    check_frames(KB_DETECTOR_ORB, 2, FRAMES / 4, FRAMES / 4);
+    check_frames(KB_DETECTOR_HESSIAN, 2, FRAMES / 2, FRAMES / 4);
+    check_frames(KB_DETECTOR_SIFT, 1, 3 * FRAMES / 4, FRAMES / 8);
+    check_frames(KB_DETECTOR_SIFT, 2, 7 * FRAMES / 8, FRAMES / 8);
 }
 
 /* ---- describing ---- */
@@ -400,6 +407,13 @@ static void a_second_frame_allocates_nothing(void **state)
     free(pixels);
 }
 
+static bool untouched(const uint8_t *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (bytes[i] != 0x5a) return false;
+    return true;
+}
+
 static void needs_are_exact(void **state)
 {
     (void)state;
@@ -428,8 +442,8 @@ static void needs_are_exact(void **state)
                 free(pixels);
             }
             kb_workspace_free(ws);
-            for (size_t i = 0; i < offset; i++) assert_int_equal(buffer[i], 0x5a);
-            for (size_t i = offset + needed; i < sizeof buffer; i++) assert_int_equal(buffer[i], 0x5a);
+            assert_true(untouched(buffer, offset));
+            assert_true(untouched(buffer + offset + needed, sizeof buffer - offset - needed));
         }
         /* The others take the most only where there is the most to choose from. */
         if (options.selection != KB_SELECTION_BEST || options.detector == KB_DETECTOR_SIFT) continue;

@@ -96,47 +96,69 @@ static void view_make(const kb_model *model, size_t row_bytes, uint64_t seed, vi
     assert_int_equal(describe_keypoints(model, &image, v->keypoints, v->n, NULL, NULL, v->rows, NULL), KB_OK);
 }
 
-static void one_model_and_one_index_for_all(void **state)
+/* What all threads share. */
+typedef struct world {
+    kb_model *model;
+    kb_vocabulary *vocabulary;
+    kb_index *index;
+    view views[IMAGES];
+} world;
+
+static void world_make(world *w)
 {
-    (void)state;
-    kb_model *model = render_box_model(KB_KIND_BAD, KB_SAMPLER_PATCH, 256, true, 1);
-    kb_vocabulary *vocabulary = NULL;
-    kb_index *index = NULL;
     kb_index_options o;
     kb_vocabulary_options vo;
-    view views[IMAGES] = {{0}};
-    answers *expected = calloc(IMAGES, sizeof *expected);
     KB_INIT(o);
     KB_INIT(vo);
     vo.levels = 2;
     o.keep_features = 1;
-    for (int i = 0; i < IMAGES; i++) view_make(model, 32, (uint64_t)i + 3, &views[i]);
-    assert_int_equal(kb_vocabulary_train(views[0].rows, views[0].n, 32, &vo, &vocabulary, NULL), KB_OK);
-    assert_int_equal(kb_index_create(vocabulary, &o, &index, NULL), KB_OK);
+    *w = (world){.model = render_box_model(KB_KIND_BAD, KB_SAMPLER_PATCH, 256, true, 1)};
+    for (int i = 0; i < IMAGES; i++) view_make(w->model, 32, (uint64_t)i + 3, &w->views[i]);
+    assert_int_equal(kb_vocabulary_train(w->views[0].rows, w->views[0].n, 32, &vo, &w->vocabulary, NULL), KB_OK);
+    assert_int_equal(kb_index_create(w->vocabulary, &o, &w->index, NULL), KB_OK);
     for (int i = 0; i < IMAGES; i++) {
-        kb_features f = features_of(&views[i]);
-        assert_int_equal(kb_index_add(index, &f, (uint64_t)i, NULL, NULL, NULL), KB_OK);
+        kb_features f = features_of(&w->views[i]);
+        assert_int_equal(kb_index_add(w->index, &f, (uint64_t)i, NULL, NULL, NULL), KB_OK);
     }
-    common c = {model, vocabulary, index, views, expected};
+}
+
+static void world_free(world *w)
+{
     for (int i = 0; i < IMAGES; i++) {
-        assert_int_equal(ask(&c, &views[i], NULL, &expected[i]), KB_OK);
-        assert_true(expected[i].count > 0 && expected[i].results[0].id == (uint64_t)i);
+        free(w->views[i].pixels);
+        free(w->views[i].rows);
     }
+    kb_index_free(w->index);
+    kb_vocabulary_free(w->vocabulary);
+    kb_model_free(w->model);
+}
+
+/* Every thread must return something else than NULL. */
+static void run_threads(void *(*work)(void *), void *context)
+{
     pthread_t threads[THREADS];
-    for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, ask_often, &c), 0);
+    for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, work, context), 0);
     for (int i = 0; i < THREADS; i++) {
         void *good = NULL;
         assert_int_equal(pthread_join(threads[i], &good), 0);
         assert_non_null(good);
     }
+}
+
+static void one_model_and_one_index_for_all(void **state)
+{
+    (void)state;
+    world w;
+    answers *expected = calloc(IMAGES, sizeof *expected);
+    world_make(&w);
+    common c = {w.model, w.vocabulary, w.index, w.views, expected};
     for (int i = 0; i < IMAGES; i++) {
-        free(views[i].pixels);
-        free(views[i].rows);
+        assert_int_equal(ask(&c, &w.views[i], NULL, &expected[i]), KB_OK);
+        assert_true(expected[i].count > 0 && expected[i].results[0].id == (uint64_t)i);
     }
+    run_threads(ask_often, &c);
     free(expected);
-    kb_index_free(index);
-    kb_vocabulary_free(vocabulary);
-    kb_model_free(model);
+    world_free(&w);
 }
 
 /* ---- any calls at once ---- */
@@ -249,39 +271,12 @@ static void any_calls_at_once(void **state)
 {
     (void)state;
     stress *s = calloc(1, sizeof *s);
-    kb_model *model = render_box_model(KB_KIND_BAD, KB_SAMPLER_PATCH, 256, true, 1);
-    kb_vocabulary *vocabulary = NULL;
-    kb_index *index = NULL;
-    kb_vocabulary_options vo;
-    kb_index_options o;
-    view views[IMAGES] = {{0}};
-    KB_INIT(vo);
-    KB_INIT(o);
-    vo.levels = 2;
-    o.keep_features = 1;
-    for (int i = 0; i < IMAGES; i++) view_make(model, 32, (uint64_t)i + 3, &views[i]);
-    assert_int_equal(kb_vocabulary_train(views[0].rows, views[0].n, 32, &vo, &vocabulary, NULL), KB_OK);
-    assert_int_equal(kb_index_create(vocabulary, &o, &index, NULL), KB_OK);
-    for (int i = 0; i < IMAGES; i++) {
-        kb_features f = features_of(&views[i]);
-        assert_int_equal(kb_index_add(index, &f, (uint64_t)i, NULL, NULL, NULL), KB_OK);
-    }
-    *s = (stress){.model = model, .vocabulary = vocabulary, .index = index};
+    world w;
+    world_make(&w);
+    *s = (stress){.model = w.model, .vocabulary = w.vocabulary, .index = w.index};
     for (uint64_t i = 0; i < CALLS; i++) s->expected[i] = call(s, i, NULL);
-    pthread_t threads[THREADS];
-    for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, call_often, s), 0);
-    for (int i = 0; i < THREADS; i++) {
-        void *good = NULL;
-        assert_int_equal(pthread_join(threads[i], &good), 0);
-        assert_non_null(good);
-    }
-    for (int i = 0; i < IMAGES; i++) {
-        free(views[i].pixels);
-        free(views[i].rows);
-    }
-    kb_index_free(index);
-    kb_vocabulary_free(vocabulary);
-    kb_model_free(model);
+    run_threads(call_often, s);
+    world_free(&w);
     free(s);
 }
 

@@ -68,7 +68,7 @@ test("options that are not known, or not numbers", () => {
 
 test("matrices, points and saved features of a wrong size", () => {
   for (const wrong of [[], [1, 2, 3], null, 5, new Float64Array(10)]) refused(() => refind(a, a, wrong), /^h: /);
-  for (const wrong of [[1, 2, 3], null, 5]) refused(() => fitPoints(wrong));
+  for (const wrong of [[1, 2, 3], null, 5, { length: 2 ** 40 }, { length: 0 }]) refused(() => fitPoints(wrong));
   refused(() => fitPoints([1, 2, 3, 4], { quality: [1, 2] }), /quality: 2 numbers, not 1/);
   const saved = a.toJSON();
   for (const wrong of [null, 5, {}, { ...saved, model: null }, { ...saved, model: { id: "bag256" } },
@@ -90,6 +90,59 @@ test("an index", async () => {
   const [few, many] = [1, 64].map((probes) => index.query(a, { probes })[0]);
   assert.ok(few.id === 7 && many.id === 7 && few.score <= many.score);
   await assert.rejects(Index.create({ keepfeatures: false }), KeybitsError);
+  index.free();
+});
+
+/** Numbers from 0 to n - 1, the same ones every time. */
+function drawer(seed) {
+  let state = seed;
+  return (n) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor(state / 2 ** 32 * n);
+  };
+}
+
+test("calls with anything: a result or a KeybitsError", async () => {
+  const index = await Index.create();
+  index.add(a, 1, "one");
+  const file = index.serialise();
+  const tracker = new Tracker(file);
+  const h = [1, 0, 0, 0, 1, 0, 0, 0, 1];
+  const anything = [null, undefined, true, 0, -1, 1.5, NaN, Infinity, 2 ** 31, 2 ** 32, 2 ** 53, 10n, "", "bag256",
+    "x".repeat(5000), "\ud800", [], [1, 2, 3], [[1]], {}, { length: 2 ** 40 }, { width: 10, height: 10 },
+    new Uint8Array(0), new Uint8Array(100), new Float32Array(7), new Float64Array(9), new ArrayBuffer(8), new Date(0),
+    () => 1, h, image, { ...image, width: 2 ** 20 }, { ...image, data: new Uint8Array(9) }, a, index, matches, file,
+    { ...matches, count: 2 ** 30 }, { ...matches, a: new Int32Array(2) }, a.toJSON(), { maxKeypoints: 50 },
+    { count: 3 }, { verify: 2 }, { geometry: "fundamental" }, file.slice(0, 100),
+    file.map((byte, i) => (i % 500 === 77 ? 255 : byte))];
+  const calls = {
+    Features: (...given) => new Features(...given), Model: (...given) => new Model(...given),
+    Index: (...given) => new Index(...given), Tracker: (...given) => new Tracker(...given), match, fit, findHomography,
+    fitPoints, refind, fromJSON: (...given) => Features.fromJSON(...given), add: (...given) => index.add(...given),
+    remove: (...given) => index.remove(...given), query: (...given) => index.query(...given),
+    features: (...given) => index.features(...given), find: (...given) => tracker.find?.(...given),
+  };
+  const usual = { Features: [image], match: [a, a], fit: [a, a, matches], findHomography: [a, a, matches],
+    refind: [a, a, h], query: [a], add: [a, 2, "two"], find: [image], fromJSON: [a.toJSON()], features: [1],
+    Index: [file] };
+  const draw = drawer(5);
+  const names = Object.keys(calls);
+  const seen = { result: 0, refused: 0 };
+  for (let i = 0; i < 3000; i++) {
+    const name = names[draw(names.length)];
+    const given = Array.from({ length: draw(5) }, (_, k) =>
+      (draw(3) && usual[name] && k < usual[name].length ? usual[name][k] : anything[draw(anything.length)]));
+    try {
+      const result = calls[name](...given);
+      if (result?.free && result !== a && result !== index) result.free();
+      seen.result++;
+    } catch (e) {
+      assert.ok(e instanceof KeybitsError && e.message, `${name} of ${given.map((v) => typeof v)}: ${e.stack}`);
+      seen.refused++;
+    }
+  }
+  assert.ok(seen.result > 100 && seen.refused > 1000, JSON.stringify(seen));
+  assert.deepEqual(new Features(image, { maxKeypoints: 200 }).descriptors, a.descriptors); // nothing was written over
   index.free();
 });
 

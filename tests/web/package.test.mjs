@@ -273,7 +273,7 @@ test("a tracker recognises, follows, loses and finds again; memory stays", async
     const scene = { ...background, data: background.data.slice() };
     const visible = !(k >= 12 && k < 18);
     if (visible) place(scene, cover, backFrom(cover, { x: 100 + 3 * k, y: 110 + k, scale: 0.6, c: 0.96, s: 0.28 }));
-    if (k < 6) place(scene, another, backFrom(another, { x: 260, y: 60, scale: 0.5 }));
+    if (k < 6) place(scene, another, backFrom(another, { x: 255, y: 65, scale: 0.6 }));
     return scene;
   };
   let held = 0;

@@ -137,6 +137,18 @@ def row_array(rows: Any, name: str = "descriptors") -> Rows:
     return array
 
 
+def numbers(name: str, values: Any, dtype: Any) -> Any:
+    """A contiguous array of that type; numbers that it does not hold raise, where numpy would wrap or cut them."""
+    try:
+        given = np.asarray(values)
+        array = np.ascontiguousarray(given.astype(dtype))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise KeybitsValueError(f"{name}: {error}") from None
+    if array.dtype.kind in "iu" and not np.array_equal(array.reshape(given.shape), given):
+        raise KeybitsValueError(f"{name}: these are not all whole numbers of {array.dtype}")
+    return array
+
+
 def row_stride(rows: Rows) -> int:
     return int(rows.strides[0]) if len(rows) > 1 else 0
 

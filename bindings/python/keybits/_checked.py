@@ -52,6 +52,13 @@ def integer(name: str, value: Any, low: int, high: int) -> int:
     return given
 
 
+def instance(name: str, value: Any, kind: Any) -> Any:
+    """A value of that type; any other raises. What a library gets as a handle must be one of its kind."""
+    if not isinstance(value, kind):
+        raise KeybitsValueError(f"{name} is a {type(value).__name__}, but must be a {kind.__name__}")
+    return value
+
+
 class Struct(ctypes.Structure):
     """A struct of the headers, whose numbers must fit into their fields."""
     _kinds: Dict[str, Any]

@@ -85,7 +85,7 @@ def _sync(descriptor: int) -> None:
 
 def map_file(path: PathLike) -> npt.NDArray[np.uint8]:
     """The bytes of a file as a read-only array, which the system reads where they are needed."""
-    with open(path, "rb") as file:
+    with open(os.fspath(path), "rb") as file:  # a number would be a descriptor of this process, and closed
         if os.fstat(file.fileno()).st_size == 0:
             raise KeybitsFileError(f"{path}: the file is empty")
         return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)

@@ -272,7 +272,8 @@ def select(keypoints: KeypointsLike, size: Tuple[int, int], count: int, rule: st
     _known(rule, _SELECTIONS, "selection")
     count = whole("count", count, 0)
     chosen = keypoint_array(keypoints).copy()
-    view = features_view(chosen, width=size[0], height=size[1])
+    width, height = size
+    view = features_view(chosen, width=width, height=height)
     call("select", lib.kb_select, _SELECTIONS[rule], count, workspace(), ctypes.byref(view))
     return chosen[:view.n]
 

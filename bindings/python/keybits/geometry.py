@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from . import _abi
 from ._arrays import KeypointsLike, MatchesLike, address, features_view, keypoint_array
-from ._checked import KeybitsValueError
+from ._checked import KeybitsValueError, instance
 from ._library import call, check, lib, new, number, text, whole, workspace
 from .matching import match_array
 
@@ -124,8 +124,8 @@ def _options(geometry: int, threshold: float, confidence: float, max_iterations:
         raise KeybitsValueError(f"quality must have one number per match, {n}, not the shape {order.shape}")
     number("threshold", threshold, 0, 10 ** 9)
     number("confidence", confidence, 0, 1 - 2 ** -53)
-    first = camera1._struct() if camera1 else None
-    second = camera2._struct() if camera2 else None
+    first = instance("camera", camera1, Camera)._struct() if camera1 is not None else None
+    second = instance("camera2", camera2, Camera)._struct() if camera2 is not None else None
     options = new(_abi.kb_fit_options, geometry=geometry, threshold=threshold, confidence=confidence,
                   max_iterations=whole("max_iterations", max_iterations, 0, 2 ** 31 - 1),
                   seed=whole("seed", seed, 0, 2 ** 64 - 1), plain_ransac=0 if prosac else 1,
@@ -232,7 +232,7 @@ def fit_pose(scene_points: npt.ArrayLike, image_points: npt.ArrayLike, camera: C
     return _result(report, inliers, True)._replace(model=None)
 
 
-def _matrix(h: npt.ArrayLike) -> Matrix:
+def square_matrix(h: npt.ArrayLike) -> Matrix:
     matrix: Matrix = np.ascontiguousarray(h, np.float64)
     if matrix.shape != (3, 3):
         raise KeybitsValueError(f"h must be 3 x 3, not {matrix.shape}")
@@ -243,8 +243,8 @@ def pose_from_homography(h: npt.ArrayLike, camera: Camera) -> Tuple[Matrix, Matr
     """The pose of a plane: h takes plane coordinates (x, y), in any unit, to undistorted pixels of the camera. Returns
     rotation (3 x 3) and translation, so that the camera sees (x, y, 0) along rotation @ (x, y, 0) + translation, in
     front of it and in the unit of the plane."""
-    matrix = _matrix(h)
-    view, rotation, translation = camera._struct(), np.empty((3, 3)), np.empty(3)
+    matrix = square_matrix(h)
+    view, rotation, translation = instance("camera", camera, Camera)._struct(), np.empty((3, 3)), np.empty(3)
     check(lib.kb_pose_from_homography(address(matrix), ctypes.byref(view), address(rotation), address(translation)),
           None, "pose_from_homography: h is not the image of a plane, or the camera is none")
     return rotation, translation
@@ -252,7 +252,7 @@ def pose_from_homography(h: npt.ArrayLike, camera: Camera) -> Tuple[Matrix, Matr
 
 def project_homography(h: npt.ArrayLike, points: npt.ArrayLike) -> Matrix:
     """n x 2 points under a homography; NaN where a point goes to infinity."""
-    matrix, places = _matrix(h), _points(points, 2, "points")
+    matrix, places = square_matrix(h), _points(points, 2, "points")
     moved = np.concatenate([places, np.ones((len(places), 1))], axis=1) @ matrix.T
     with np.errstate(divide="ignore", invalid="ignore"):
         result: Matrix = moved[:, :2] / moved[:, 2:]

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from . import _abi
 from ._arrays import (Keypoints, KeypointsLike, Matches, Rows, RowsLike, address, keypoint_array, keypoint_dtype, match_dtype,
-                      row_array)
-from ._checked import KeybitsFileError, KeybitsValueError
+                      numbers, row_array)
+from ._checked import KeybitsFileError, KeybitsValueError, instance
 from ._files import PathLike, map_file, write_file
 from ._library import check, lib, long_call, new, parallel, text, whole, workspace
 from .features import Features, FeaturesLike
@@ -144,10 +144,11 @@ class Vocabulary:
                   model: Union[Model, str, None] = None) -> "Vocabulary":
         """A vocabulary out of a tree from elsewhere: node 0 is the root, parents[i] < i, one row and weight per
         node."""
-        above = np.ascontiguousarray(parents, np.uint32)
-        table, weight = np.ascontiguousarray(row_array(rows, "rows")), np.ascontiguousarray(weights, np.float64)
-        if not len(above) == len(table) == len(weight):
-            raise KeybitsValueError(f"{len(above)} parents, {len(table)} rows and {len(weight)} weights")
+        table = np.ascontiguousarray(row_array(rows, "rows"))
+        above, weight = numbers("parents", parents, np.uint32), numbers("weights", weights, np.float64)
+        if not above.shape == weight.shape == (len(table),):
+            raise KeybitsValueError(f"{len(table)} rows have as many parents and weights, not arrays of the shapes "
+                                    f"{above.shape} and {weight.shape}")
         used = None if model is None else model_of(model)
         spec = new(_abi.kb_vocabulary_spec, nodes=len(above), parents=address(above), rows=address(table),
                    weights=address(weight), row_bytes=table.shape[1], branching=branching, levels=levels,
@@ -335,7 +336,7 @@ class Index:
     side by side, and add, remove and save one at a time."""
 
     def __init__(self, vocabulary: Vocabulary, *, keep_features: bool = False, signatures: bool = True) -> None:
-        self._guarded = _Guarded(lib.kb_index_free, vocabulary)
+        self._guarded = _Guarded(lib.kb_index_free, instance("vocabulary", vocabulary, Vocabulary))
         options = new(_abi.kb_index_options, keep_features=int(keep_features), no_signatures=int(not signatures))
         error = _abi.kb_error()
         check(lib.kb_index_create(vocabulary._handle, ctypes.byref(options), ctypes.byref(self._guarded.handle),
@@ -516,7 +517,7 @@ class LoopDetector:
     def __init__(self, vocabulary: Vocabulary, *, window: int = 0, checks: int = 0, island: int = 0,
                  min_places: int = 0, min_score: float = 0, geometry: str = "any",
                  threshold: float = 0) -> None:
-        self._guarded = _Guarded(lib.kb_loop_detector_free, vocabulary)
+        self._guarded = _Guarded(lib.kb_loop_detector_free, instance("vocabulary", vocabulary, Vocabulary))
         options = new(_abi.kb_loop_options, window=window, checks=checks, island=island, min_places=min_places,
                       min_score=min_score, geometry=_geometry(geometry), threshold=threshold)
         error = _abi.kb_error()

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from . import _abi
 from ._arrays import (ImageLike, KeypointsLike, Matches, MatchesLike, RowsLike, address, features_view, image_view,
-                      keypoint_array, match_dtype, output, row_array)
+                      keypoint_array, match_dtype, numbers, output, row_array)
 from ._checked import KeybitsValueError
 from ._library import call, check, lib, long_call, new, number, parallel, whole, workspace
 from .features import Features, FeaturesLike
@@ -219,6 +219,7 @@ def refine_matches(image_a: ImageLike, image_b: ImageLike, keypoints_a: Keypoint
 
 def hamming(a: RowsLike, b: RowsLike) -> "npt.NDArray[np.int64]":
     """The Hamming distances of rows: a[i] and b[i], or all pairs when one has an axis more, as numpy broadcasts."""
-    bits = np.unpackbits(np.bitwise_xor(np.asarray(a, np.uint8), np.asarray(b, np.uint8)), axis=-1)
+    first, second = numbers("a", a, np.uint8), numbers("b", b, np.uint8)
+    bits = np.unpackbits(np.bitwise_xor(first, second), axis=-1)
     distances: npt.NDArray[np.int64] = bits.sum(axis=-1, dtype=np.int64)
     return distances

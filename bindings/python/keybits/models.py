@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _abi
-from ._arrays import address, bytes_pointer
+from ._arrays import address, bytes_pointer, numbers
 from ._checked import KeybitsValueError
 from ._files import PathLike, write_file
 from ._library import check, lib, new, number, text
@@ -40,7 +40,7 @@ def builtin_models() -> List[str]:
 
 def preset_scale(name: str) -> float:
     """The factor from keypoint size to described width for keypoints of a detector: "orb", "sift", "akaze", ..."""
-    scale = float(lib.kb_preset_scale(name.encode()))
+    scale = float(lib.kb_preset_scale(str(name).encode()))
     if scale == 0:
         raise KeybitsValueError(f"no preset {name!r}; there are {', '.join(presets())}")
     return scale
@@ -84,7 +84,7 @@ class Model:
         """A model out of the content of a .kbm file."""
         model = cls.__new__(cls)
         model._handle = ctypes.c_void_p()
-        model._read(bytes(data), "model")
+        model._read(bytes(memoryview(data)), "model")  # not bytes(5), which is five zeros
         return model
 
     @classmethod
@@ -102,8 +102,8 @@ class Model:
             raise KeybitsValueError(f"kind is one of {', '.join(_KINDS)} and sampler one of {', '.join(SAMPLERS)}, "
                                     f"not {kind!r} and {sampler!r}")
         pairs = None if boxes is None else np.ascontiguousarray(boxes, box_dtype)
-        matrix = None if weights is None else np.ascontiguousarray(weights, np.int8)
-        offset = None if bias is None else np.ascontiguousarray(bias, np.int32)
+        matrix = None if weights is None else numbers("weights", weights, np.int8)
+        offset = None if bias is None else numbers("bias", bias, np.int32)
         if matrix is not None and matrix.shape[1:] != (_abi.KB_SIFT_VALUES,) or \
                 (kind == "hashsift") != (matrix is not None) or (matrix is None) != (offset is None) or \
                 (matrix is not None and offset is not None and offset.shape != matrix.shape[:1]):
@@ -184,7 +184,7 @@ class Model:
     def scale(self, preset: str) -> float:
         """The factor from keypoint size to described width, without the support, for keypoints of a detector: "orb",
         "sift", "akaze", ..."""
-        factor = float(lib.kb_model_scale(self._handle, preset.encode()))
+        factor = float(lib.kb_model_scale(self._handle, str(preset).encode()))
         if factor == 0:
             raise KeybitsValueError(f"no preset {preset!r}; there are {', '.join(presets())}")
         return factor

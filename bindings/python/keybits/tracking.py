@@ -8,7 +8,7 @@ import numpy.typing as npt
 from ._arrays import ImageLike, to_gray
 from ._checked import KeybitsValueError
 from .features import DEFAULT_DETECTOR, Detector, detect_and_compute, detector_of
-from .geometry import Fit, Matrix, find_homography, project_homography
+from .geometry import Fit, Matrix, find_homography, project_homography, square_matrix
 from .matching import filter_matches, match
 from .models import Model
 from .pairs import match_images
@@ -28,9 +28,9 @@ class Track(NamedTuple):
 def plausible_corners(h: npt.ArrayLike, size: Tuple[int, int]) -> Optional[Matrix]:
     """The corners of a template of (width, height) under a homography, or None when a camera cannot see it so: a
     corner behind the camera, not convex, turned over, or with sides below 8 px or above 1e5."""
-    width, height = size[0] - 1.0, size[1] - 1.0
+    width, height = (side - 1.0 for side in size)
     corners = np.array([[0, 0], [width, 0], [width, height], [0, height]])
-    matrix: Matrix = np.asarray(h, np.float64)
+    matrix = square_matrix(h)
     if not (corners @ matrix[2, :2] + matrix[2, 2] > 0).all():
         return None
     seen = project_homography(matrix, corners)

@@ -34,7 +34,7 @@ tests=$here
 [ $# -gt 0 ] || tests="$here/test_features.py $here/test_abi.py" # the same package; only the library is another
 sanitizer=$([ $# -eq 0 ] || ldd "$1" | awk '/libasan/ { print $3 }')
 if [ -n "$sanitizer" ]; then # Python keeps memory until it ends, and does not end on Ctrl-C inside the sanitizer
-    export KEYBITS_ROUNDS=40
+    export KEYBITS_ROUNDS=40 KEYBITS_FUZZ=1000
     # OpenCV throws, and the sanitizer must find what catches before it starts
     LD_PRELOAD="$sanitizer libstdc++.so.6" ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
         "$python" -m pytest -q -p no:cacheprovider --rootdir "$scratch" \

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the descriptors are worth and what they cost: report.json, which scripts/web-report makes of the program's
-// `eval oxford` and `bench`.
+// What the descriptors are worth and what they cost: report.json, which scripts/results-tables makes of results/.
 import { byId } from "./picture.js";
 
 /** Fills a table: names of columns, then rows whose first cell is a heading. */
@@ -69,7 +68,6 @@ const number = (value, digits) => (value === null ? "" : value.toFixed(digits));
 
 export async function showReport() {
   const report = await (await fetch("report.json")).json();
-  if (!report.oxford) return;
   const rows = rowsOf(report);
   const { bench: { machine, max_keypoints: keypoints, images } } = report;
   byId("report").hidden = false;

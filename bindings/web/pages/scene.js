@@ -32,16 +32,20 @@ export function poster(width, height, seed, shapes = 140) {
 
 const TURNS = [[1, 0], [0.9238795, 0.3826834], [0.7071068, 0.7071068], [0.3826834, 0.9238795]];
 
-/** A turned rectangle, ellipse or frame. */
+/** A turned rectangle, ellipse or frame with soft edges, lit from one side. */
 function paint({ data, width, height }, { x, y, w, h, turn, kind, value }) {
   const [c, s] = TURNS[turn % 4];
   const reach = Math.ceil(w + h);
   for (let py = Math.max(0, Math.floor(y - reach)); py < Math.min(height, y + reach); py++) {
     for (let px = Math.max(0, Math.floor(x - reach)); px < Math.min(width, x + reach); px++) {
-      const u = Math.abs(c * (px - x) + s * (py - y)) / w;
-      const v = Math.abs(c * (py - y) - s * (px - x)) / h;
-      const inside = kind < 0.3 ? u * u + v * v < 0.25 : u < 0.5 && v < 0.5;
-      if (inside && !(kind > 0.8 && u < 0.3 && v < 0.3)) data[py * width + px] = value;
+      const [along, across] = [(c * (px - x) + s * (py - y)) / w, (c * (py - y) - s * (px - x)) / h];
+      const [u, v] = [Math.abs(along), Math.abs(across)];
+      // px inside the edge: of an ellipse, of a rectangle, of a frame
+      let depth = kind < 0.3 ? (0.5 - Math.sqrt(u * u + v * v)) * Math.min(w, h) : Math.min((0.5 - u) * w, (0.5 - v) * h);
+      if (kind > 0.8) depth = Math.min(depth, Math.max((u - 0.3) * w, (v - 0.3) * h));
+      const cover = Math.min(1, Math.max(0, depth + 0.5));
+      const lit = Math.min(255, Math.max(0, value + 24 * (along + across)));
+      if (cover > 0) data[py * width + px] = Math.round(data[py * width + px] + (lit - data[py * width + px]) * cover);
     }
   }
 }
@@ -89,9 +93,23 @@ export function samplePair(seed = 4) {
   return { poster: picture, room: place(room, picture, back, 0.9), back };
 }
 
-/** Gray pixels as ImageData's RGBA. */
+const grayOf = (r, g, b) => (9798 * r + 19235 * g + 3735 * b + 16384) >> 15; // docs/formats.md
+
+/** A colour for every gray value, from night blue over teal and rose to sand, whose gray is that value again. */
+const COLOURS = Array.from({ length: 256 }, (_, gray) => {
+  const turn = 2.2 + gray / 34;
+  const strength = 0.55 * Math.min(gray, 255 - gray, 90);
+  let [r, g, b] = [0, 2.1, 4.2].map((hue) => gray + strength * Math.cos(turn - hue));
+  [r, b] = [r, b].map((value) => Math.round(Math.min(255, Math.max(0, value))));
+  g = Math.round(Math.min(255, Math.max(0, (gray * 32768 - 9798 * r - 3735 * b) / 19235)));
+  while (grayOf(r, g, b) < gray) (g < 255 && grayOf(r, g + 1, b) <= gray) ? g++ : b < 255 ? b++ : r++;
+  while (grayOf(r, g, b) > gray) (g > 0 && grayOf(r, g - 1, b) >= gray) ? g-- : b > 0 ? b-- : r--;
+  return [r, g, b];
+});
+
+/** Gray pixels as ImageData's RGBA, in colours that become the same gray. */
 export function toRGBA({ data, width, height }) {
   const out = new Uint8ClampedArray(4 * width * height);
-  for (let i = 0; i < data.length; i++) out.fill(data[i], 4 * i, 4 * i + 3), (out[4 * i + 3] = 255);
+  for (let i = 0; i < data.length; i++) out.set(COLOURS[data[i]], 4 * i), (out[4 * i + 3] = 255);
   return { data: out, width, height };
 }
