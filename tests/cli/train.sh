@@ -6,6 +6,7 @@ for i in 1 2 3; do render "p$i.pgm" 320 240 "$i.7"; done
 run "$KEYBITS" patches synth p1.pgm p2.pgm p3.pgm -o set.kbp --views 4 --max-per-image 80
 run "$KEYBITS" patches synth p1.pgm p2.pgm p3.pgm -o octaves.kbp --views 4 --max-per-image 80 --octaves --support 4
 set_of() { if [ "$1" = bag ]; then echo octaves.kbp; else echo set.kbp; fi; }
+many=${KEYBITS_SANITIZED:-4000} # candidates: such a training takes long enough to be killed
 small="--bits 32 --triplets 200 --candidates 40 --local-search 2 --hold-back 0.3"
 
 # bad and bag: a model that can be used, with the settings in it, a log with one row per bit, a page
@@ -37,7 +38,7 @@ done
 # a training that is killed goes on to the same model; so does one whose log ends within a line
 for _ in $(seq 50); do # once more when the training was faster than this script
     rm -f killed.*
-    "$KEYBITS" train bag octaves.kbp -o killed.kbm --name bag $small --candidates 4000 >/dev/null 2>&1 &
+    "$KEYBITS" train bag octaves.kbp -o killed.kbm --name bag $small --candidates $many >/dev/null 2>&1 &
     pid=$!
     until [ "$(cat killed.csv 2>/dev/null | wc -l)" -gt 6 ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
     kill -9 $pid 2>/dev/null
@@ -45,14 +46,14 @@ for _ in $(seq 50); do # once more when the training was faster than this script
     [ -e killed.kbm ] || break
 done
 [ ! -e killed.kbm ] || fail "it could not be killed before the end"
-run "$KEYBITS" train bag octaves.kbp -o whole.kbm --name bag $small --candidates 4000
-run "$KEYBITS" train bag octaves.kbp -o killed.kbm --name bag $small --candidates 4000 --resume
+run "$KEYBITS" train bag octaves.kbp -o whole.kbm --name bag $small --candidates $many
+run "$KEYBITS" train bag octaves.kbp -o killed.kbm --name bag $small --candidates $many --resume
 says "going on after bit"
 same killed.kbm whole.kbm
 cut -d, -f1,6- whole.csv >a; cut -d, -f1,6- killed.csv >b
 same a b
 head -c 900 whole.csv >killed.csv
-run "$KEYBITS" train bag octaves.kbp -o killed.kbm --name bag $small --candidates 4000 --resume
+run "$KEYBITS" train bag octaves.kbp -o killed.kbm --name bag $small --candidates $many --resume
 same killed.kbm whole.kbm
 
 # JSON: what was written, and how good it is, as the words say it
@@ -200,11 +201,11 @@ refuse 1 "bad.csv" "$KEYBITS" train bad set.kbp -o bad.kbm $small --quiet --resu
 cp whole.csv bag.csv
 refuse 1 "other settings" "$KEYBITS" train bag octaves.kbp -o bag.kbm $small --seed 5 --quiet --resume
 sed 's/^9,/9;/' whole.csv >killed.csv
-refuse 1 "killed.csv line 12" "$KEYBITS" train bag octaves.kbp -o killed.kbm --name bag $small --candidates 4000 --quiet --resume
+refuse 1 "killed.csv line 12" "$KEYBITS" train bag octaves.kbp -o killed.kbm --name bag $small --candidates $many --quiet --resume
 # Every field of a row is checked: channel, radius, a box outside the patch, thresholds.
 for change in '6=16' '9=30' '7=15' '14=nan' '14=inf' '14=1e20'; do
     awk -F, -v OFS=, -v at="${change%=*}" -v to="${change#*=}" '/^9,/ { $at = to } 1' whole.csv >killed.csv
-    refuse 1 "killed.csv line 12" "$KEYBITS" train bag octaves.kbp -o killed.kbm --name bag $small --candidates 4000 --quiet --resume
+    refuse 1 "killed.csv line 12" "$KEYBITS" train bag octaves.kbp -o killed.kbm --name bag $small --candidates $many --quiet --resume
 done
 refuse 1 "absent/x.csv" "$KEYBITS" train bad set.kbp -o absent/x.kbm --quiet
 exit 0
