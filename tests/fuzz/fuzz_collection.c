@@ -16,7 +16,7 @@
 enum { FEATURES, BLOCK, PAIRS, MAP, READERS };
 enum { IMAGES = 6, BAD_IMAGE = 3, KEYPOINTS = 4, ROW = 8, SEALED = 128 };
 
-static const char *const parts[READERS] = {"features/000000.kbf", "blocks/000000.kbp", "pairs.txt", "map.kbl"};
+static const char *const parts[READERS] = {"features/000000.kbf", "blocks/000000.pairs", "pairs.txt", "map.kbl"};
 static char *image_names[IMAGES];
 static bool good[IMAGES];
 static uint32_t counts[IMAGES];
