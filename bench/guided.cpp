@@ -13,7 +13,7 @@
 #include <limits>
 #include <vector>
 
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 #include "../tests/arrays.h"
 
 namespace {
@@ -46,7 +46,7 @@ void make_frames(int n, float radius, Frame &a, Frame &b, std::vector<kb_guide> 
         int level = static_cast<int>(noise() % LEVELS);
         kb_keypoint k = {uniform(20, 620), uniform(20, 460), 31, uniform(0, 340), 1, level, -1};
         a.keypoints[s] = k;
-        guides[s] = {k.x, k.y, radius, k.angle, level - 1, level + 1, 0, 0};
+        guides[s] = {k.x, k.y, radius, k.angle, level - 1, level + 1, 0, 0, {0, 0}};
         k.x += uniform(-6, 6);
         k.y += uniform(-6, 6);
         k.angle += uniform(8, 12);
@@ -217,7 +217,7 @@ int main()
     const int counts[] = {1000, 2000, 2000, 4000, 8000};
     const float radii[] = {15, 15, 40, 40, 100};
     kb_workspace *workspace;
-    if (kb_workspace_create(&workspace) != KB_OK) return 1;
+    if (kb_workspace_create(NULL, &workspace) != KB_OK) return 1;
     std::printf("keypoints  radius  candidates  matches  plain us  keybits us  ratio\n");
     for (int c = 0; c < 5; c++) {
         Frame a, b;

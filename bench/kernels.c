@@ -65,7 +65,7 @@ static kb_model *box_model(kb_kind kind, kb_sampler sampler)
     kb_model_spec spec = {.struct_size = sizeof spec, .kind = kind, .sampler = sampler, .bits = 256, .name = "boxes",
                           .boxes = pairs};
     kb_model *model = NULL;
-    kb_model_create(&spec, &model, NULL);
+    kb_model_create(&spec, NULL, &model, NULL);
     return model;
 }
 
@@ -78,7 +78,7 @@ static kb_model *hash_model(void)
         .struct_size = sizeof spec, .kind = KB_KIND_HASHSIFT, .bits = 256, .name = "hash", .weights = weights,
         .bias = bias};
     kb_model *model = NULL;
-    kb_model_create(&spec, &model, NULL);
+    kb_model_create(&spec, NULL, &model, NULL);
     return model;
 }
 
@@ -113,18 +113,10 @@ static int compare_words(const void *a, const void *b)
 /* Blurred rows and their determinants; the limit is what one in 32 of them reach, as on photographs. */
 static void prepare_determinants(void)
 {
-    static const uint32_t weight[] = {KBI_HESSIAN_W4, KBI_HESSIAN_W3, KBI_HESSIAN_W2, KBI_HESSIAN_W1, KBI_HESSIAN_W0,
-                                      KBI_HESSIAN_W1, KBI_HESSIAN_W2, KBI_HESSIAN_W3, KBI_HESSIAN_W4};
-    static uint16_t columns_only[WIDTH + 8];
+    static uint16_t columns_only[WIDTH];
     static int32_t sorted[WIDTH];
-    for (int y = 0; y < 18; y++) {
-        kbi_blur_bytes(pixels + (y + 4) * WIDTH, WIDTH, WIDTH, columns_only);
-        for (int x = 0; x < WIDTH; x++) {
-            uint32_t sum = 0;
-            for (int i = 0; i < 9; i++) sum += weight[i] * columns_only[x + i];
-            blurred[y * WIDTH + x] = (uint16_t)(sum / 128);
-        }
-    }
+    for (int y = 0; y < 18; y++)
+        kbi_hessian_blur(pixels + (y + 4) * WIDTH + 4, WIDTH, WIDTH - 8, columns_only, blurred + y * WIDTH);
     for (int y = 0; y < 16; y++) {
         const uint16_t *above = blurred + y * WIDTH + 1;
         kbi_hessian_row(above, above + WIDTH, above + 2 * WIDTH, WIDTH - 2, determinants[y]);
@@ -169,9 +161,9 @@ static bool prepare(void)
     bad_cells = box_model(KB_KIND_BAD, KB_SAMPLER_CELLS);
     bag = box_model(KB_KIND_BAG, KB_SAMPLER_OCTAVES);
     hash = hash_model();
-    kb_model_builtin("bad256", &builtin[0]);
-    kb_model_builtin("bag256", &builtin[1]);
-    kb_model_builtin("hashsift256", &builtin[2]);
+    kb_model_builtin("bad256", NULL, &builtin[0]);
+    kb_model_builtin("bag256", NULL, &builtin[1]);
+    kb_model_builtin("hashsift256", NULL, &builtin[2]);
     return status == KB_OK && bad && bad_cells && bag && hash && builtin[0] && builtin[1] && builtin[2];
 }
 
@@ -265,10 +257,11 @@ static void run_peaks(const kbi_kernels *k)
     for (int y = 4; y < 66; y++)
         k->detect->peaks_row(bytes + (y - 1) * WIDTH, bytes + y * WIDTH, bytes + (y + 1) * WIDTH, WIDTH - 6, x16);
 }
-static void run_blur_bytes(const kbi_kernels *k)
+static void run_hessian_blur(const kbi_kernels *k)
 {
-    static uint16_t deep_out[WIDTH];
-    for (int y = 4; y < 68; y++) k->detect->blur_bytes(pixels + y * WIDTH, WIDTH, WIDTH, deep_out);
+    static uint16_t deep_out[2][WIDTH];
+    for (int y = 4; y < 68; y++)
+        k->detect->hessian_blur(pixels + y * WIDTH + 4, WIDTH, WIDTH - 8, deep_out[0], deep_out[1]);
 }
 static void run_hessian(const kbi_kernels *k)
 {
@@ -446,7 +439,7 @@ static const struct {
     {"fast_row", "pixel", run_fast, 64.0 * WIDTH},
     {"peaks_row", "pixel", run_peaks, 62.0 * WIDTH},
     {"harris", "corner", run_harris, N},
-    {"blur_bytes", "pixel", run_blur_bytes, 64.0 * WIDTH},
+    {"hessian_blur", "pixel", run_hessian_blur, 64.0 * (WIDTH - 8)},
     {"hessian_row", "pixel", run_hessian, 64.0 * WIDTH},
     {"hessian_peaks", "pixel", run_hessian_peaks, 64.0 * WIDTH},
     {"disc_angle", "corner", run_disc, N},
@@ -538,7 +531,7 @@ int main(int argc, char **argv)
 {
     bool instructions = argc > 1 && strcmp(argv[1], "--instructions") == 0;
     const char *only = argc > 1 + instructions ? argv[1 + instructions] : "";
-    if (kb_workspace_create(&workspace) != KB_OK || !prepare()) return 1;
+    if (kb_workspace_create(NULL, &workspace) != KB_OK || !prepare()) return 1;
     printf("%-20s\t%-11s", instructions ? "instructions" : "ns", "per");
     for (size_t t = 0; t < KBI_COUNT(tiers); t++)
         if (tier_there(t)) printf("\t%10s", tiers[t].name);

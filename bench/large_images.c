@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include <keybits/keybits.h>
+#include <keybits/advanced.h>
 #include "../tests/arrays.h"
 
 static double now(void)
@@ -50,7 +50,7 @@ typedef struct large_job {
 static bool measure(large_job *j, kb_status (*call)(large_job *, kb_workspace *), double *ms, size_t *bytes)
 {
     kb_workspace *workspace;
-    kb_status status = kb_workspace_create(&workspace);
+    kb_status status = kb_workspace_create(NULL, &workspace);
     *ms = 1e30;
     for (int i = 0; status == KB_OK && i < 3; i++) {
         double start = now();
@@ -92,9 +92,9 @@ static bool print_row(large_job *j)
 int main(int argc, char **argv)
 {
     static const int32_t sides[4][2] = {{1200, 834}, {3000, 2000}, {6000, 4000}, {12000, 8334}};
-    large_job j = {.detect = {.struct_size = sizeof j.detect, .detector = kb_detector_default(),
+    large_job j = {.detect = {.struct_size = sizeof j.detect, .detector = kb_detector_at(0),
                               .max_keypoints = argc > 1 ? atoi(argv[1]) : 20000}};
-    if (j.detect.max_keypoints < 1 || kb_model_builtin("bag256", &j.model) != KB_OK) return 1;
+    if (j.detect.max_keypoints < 1 || kb_model_builtin("bag256", NULL, &j.model) != KB_OK) return 1;
     j.keypoints = malloc((size_t)j.detect.max_keypoints * sizeof *j.keypoints);
     j.rows = malloc((size_t)j.detect.max_keypoints * 32);
     printf("%d keypoints; processor time, least of 3, and workspace\n", j.detect.max_keypoints);

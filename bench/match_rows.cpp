@@ -13,7 +13,7 @@
 #include <ctime>
 #include <vector>
 
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 #include "../tests/arrays.h"
 
 #ifdef KB_HAVE_FAISS

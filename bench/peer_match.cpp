@@ -12,7 +12,7 @@
 #include <opencv2/core.hpp>
 #include <opencv2/features2d.hpp>
 
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 #include "../tests/arrays.h"
 
 namespace {
@@ -116,7 +116,7 @@ int main()
     cv::setNumThreads(1);
     cv::RNG random(1);
     kb_workspace *workspace = nullptr;
-    if (kb_workspace_create(&workspace) != KB_OK) return 1;
+    if (kb_workspace_create(NULL, &workspace) != KB_OK) return 1;
     bool ok = true;
     const int sizes[][2] = {{1, 1}, {7, 300}, {300, 7}, {500, 451}, {2000, 2000}};
     for (const auto &size : sizes) {

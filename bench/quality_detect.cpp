@@ -24,7 +24,7 @@
 #include <opencv2/features2d.hpp>
 #include <opencv2/imgcodecs.hpp>
 
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 #include "../tests/arrays.h"
 
 namespace {
@@ -251,7 +251,7 @@ int main(int argc, char **argv)
     }
     cv::setNumThreads(1);
     kb_workspace *workspace = nullptr;
-    if (kb_workspace_create(&workspace) != KB_OK) return 1;
+    if (kb_workspace_create(NULL, &workspace) != KB_OK) return 1;
     cv::Ptr<cv::Feature2D> orb = cv::ORB::create(n), sift = cv::SIFT::create(n);
     struct Row {
         const char *name;

@@ -25,7 +25,7 @@
 #include <opencv2/features2d.hpp>
 #include <opencv2/imgcodecs.hpp>
 
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 #include "../tests/arrays.h"
 
 namespace {
@@ -67,17 +67,17 @@ kb_model *read_table(const std::string &path, kb_sampler sampler)
     spec.name = "table";
     spec.boxes = boxes.data();
     kb_model *model = nullptr;
-    return kb_model_create(&spec, &model, nullptr) == KB_OK ? model : nullptr;
+    return kb_model_create(&spec, NULL, &model, nullptr) == KB_OK ? model : nullptr;
 }
 
 kb_model *open_model(const std::string &name, kb_sampler sampler)
 {
     kb_model *model = nullptr;
     if (name.size() > 4 && name.substr(name.size() - 4) == ".txt") return read_table(name, sampler);
-    if (kb_model_builtin(name.c_str(), &model) == KB_OK) return model;
+    if (kb_model_builtin(name.c_str(), NULL, &model) == KB_OK) return model;
     std::ifstream file(name, std::ios::binary);
     std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    return kb_model_load(bytes.data(), bytes.size(), &model, nullptr) == KB_OK ? model : nullptr;
+    return kb_model_load(bytes.data(), bytes.size(), NULL, &model, nullptr) == KB_OK ? model : nullptr;
 }
 
 struct Described {
@@ -248,7 +248,7 @@ int main(int argc, char **argv)
     int runs = arguments.size() > 2 ? std::max(1, std::atoi(arguments[2].c_str())) : 3;
     kb_model *model = open_model(arguments[1], sampler);
     kb_workspace *workspace = nullptr;
-    if (!model || kb_workspace_create(&workspace) != KB_OK || !std::filesystem::is_directory(arguments[0])) {
+    if (!model || kb_workspace_create(NULL, &workspace) != KB_OK || !std::filesystem::is_directory(arguments[0])) {
         std::fprintf(stderr, "quality_fit: cannot open %s\n", model ? arguments[0].c_str() : arguments[1].c_str());
         return 1;
     }

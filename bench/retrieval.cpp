@@ -284,7 +284,7 @@ double bench_ours(const Bench &b, const kb_index *index, kb_scoring scoring, int
     o.scoring = scoring;
     o.probes = probes;
     kb_workspace *ws = nullptr;
-    kb_workspace_create(&ws);
+    kb_workspace_create(NULL, &ws);
     size_t right = 0;
     double sum = 0;
     for (size_t i = 0; i < QUERIES; i++) {
@@ -369,7 +369,7 @@ void bench_faiss(const Bench &b, double wanted)
 void build(Bench &b, kb_index *index, PlainTree &plain, bool with_peers)
 {
     kb_workspace *ws = nullptr;
-    kb_workspace_create(&ws);
+    kb_workspace_create(NULL, &ws);
     double adding = 0;
     for (size_t i = 0; i < b.images; i++) {
         Rows rows = b.world.image(i);
@@ -398,12 +398,13 @@ void read_input(Bench &b, int argc, char **argv, std::vector<char> &file)
     std::ifstream in(argv[1], std::ios::binary);
     file.assign(std::istreambuf_iterator<char>(in), {});
     kb_error error;
-    if (kb_vocabulary_load(file.data(), file.size(), &b.vocabulary, &error) != KB_OK) give_up(argv[1], error.text);
+    if (kb_vocabulary_load(file.data(), file.size(), NULL, &b.vocabulary, &error) != KB_OK)
+        give_up(argv[1], error.text);
     KB_INIT(b.info);
     kb_vocabulary_get_info(b.vocabulary, &b.info);
     b.world.row_bytes = (size_t)b.info.row_bytes;
     kb_model *model = nullptr;
-    if (kb_model_builtin(b.info.model_name, &model) != KB_OK) give_up(argv[1], "its model is not built in");
+    if (kb_model_builtin(b.info.model_name, NULL, &model) != KB_OK) give_up(argv[1], "its model is not built in");
     size_t count = std::min((size_t)argc - 2, POOL_PHOTOS);
     for (size_t i = 0; i < count; i++) {
         Rows rows = describe_photo(argv[2 + i], model, b.world.row_bytes);
@@ -438,7 +439,7 @@ int main(int argc, char **argv)
     read_input(b, argc, argv, file);
     PlainTree plain(b.vocabulary);
     kb_index *index = nullptr;
-    if (kb_index_create(b.vocabulary, nullptr, &index, nullptr) != KB_OK) give_up("index", "out of memory");
+    if (kb_index_create(b.vocabulary, nullptr, NULL, &index, nullptr) != KB_OK) give_up("index", "out of memory");
     build(b, index, plain, with_peers);
     bench_words(b, plain);
     bench_ours(b, index, KB_SCORING_BINARY, 0, "query, ours, while images come in");

@@ -237,7 +237,7 @@ static kb_vocabulary *train_words(void)
     o.levels = 3;
     if (!rows) must(KB_E_MEMORY, "vocabulary");
     for (size_t i = 0; i < N * BYTES; i++) rows[i] = (uint8_t)kbi_random_next(&state);
-    must(kb_vocabulary_train(rows, N, BYTES, &o, &vocabulary, NULL), "vocabulary");
+    must(kb_vocabulary_train(rows, N, BYTES, &o, NULL, &vocabulary, NULL), "vocabulary");
     free(rows);
     return vocabulary;
 }
@@ -283,9 +283,9 @@ static int soak_index(long count, long live)
     kb_vocabulary *vocabulary = train_words();
     kb_index *index, *fresh;
     uint8_t rows[ROWS * BYTES];
-    must(kb_index_create(vocabulary, NULL, &index, NULL), "index");
+    must(kb_index_create(vocabulary, NULL, NULL, &index, NULL), "index");
     bool good = turn_over(index, count, live);
-    must(kb_index_create(vocabulary, NULL, &fresh, NULL), "index");
+    must(kb_index_create(vocabulary, NULL, NULL, &fresh, NULL), "index");
     for (long i = count > live ? count - live : 0; i < count; i++) {
         kb_features f = image_at((uint64_t)i, rows);
         must(kb_index_add(fresh, &f, (uint64_t)i, "", NULL, NULL), "add");

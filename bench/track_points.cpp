@@ -17,7 +17,7 @@
 #include <opencv2/imgproc.hpp>
 #include <opencv2/video/tracking.hpp>
 
-#include <keybits/keybits.h>
+#include <keybits/advanced.h>
 
 namespace {
 
@@ -82,7 +82,7 @@ public:
 
 class Keybits : public Follower {
 public:
-    Keybits() { kb_workspace_create(&workspace_); }
+    Keybits() { kb_workspace_create(NULL, &workspace_); }
     ~Keybits() override { kb_workspace_free(workspace_); }
     const char *name() const override { return "kb_track_points"; }
     void follow(const cv::Mat &a, const cv::Mat &b, const Points &from, Points &to, std::vector<uchar> &found) override
@@ -94,9 +94,19 @@ public:
         }
         std::vector<float> correlations(from.size());
         to.resize(from.size());
-        if (kb_track_points(&images[0], &images[1], reinterpret_cast<const kb_point *>(from.data()), from.size(), NULL,
-                            workspace_, reinterpret_cast<kb_point *>(to.data()), correlations.data()) != KB_OK)
+        std::vector<kb_keypoint> keypoints[2];
+        kb_features features[2];
+        for (int i = 0; i < 2; i++) {
+            keypoints[i].resize(from.size());
+            KB_INIT(features[i]);
+            features[i].keypoints = keypoints[i].data();
+            features[i].n = features[i].capacity = from.size();
+        }
+        for (std::size_t i = 0; i < from.size(); i++) keypoints[0][i].x = from[i].x, keypoints[0][i].y = from[i].y;
+        if (kb_track_points(&images[0], &images[1], &features[0], NULL, workspace_, &features[1], correlations.data(),
+                            NULL) != KB_OK)
             std::exit(1);
+        for (std::size_t i = 0; i < from.size(); i++) to[i] = cv::Point2f(keypoints[1][i].x, keypoints[1][i].y);
         found.resize(from.size());
         for (std::size_t i = 0; i < from.size(); i++) found[i] = correlations[i] > 0;
     }

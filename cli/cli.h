@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "io/file.h"
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 
 /* Commands of parts that a build may leave out. */
 #ifdef KB_HAVE_EVAL
@@ -45,7 +45,7 @@ typedef struct cli_common {
     bool quiet, json, asked_for_help, asked_for_all;
     int32_t threads;             /* 0: one per processor */
     const kb_parallel *parallel; /* for the options of the library */
-    kb_pool *pool;
+    kb_parallel *pool;
     const struct cli_command *command;
     const char *name; /* of the command in messages, such as "eval oxford" */
     const char *cpu;

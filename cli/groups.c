@@ -66,7 +66,7 @@ static bool check_detector(cli_common *common, const kb_detect_options *given, k
 static bool check_detector_usual(cli_common *common, const char *option, const char *text, void *job)
 {
     (void)option, (void)text;
-    return check_detector(common, job, kb_detector_default());
+    return check_detector(common, job, kb_detector_at(0));
 }
 
 static bool check_detector_sift(cli_common *common, const char *option, const char *text, void *job)
@@ -168,7 +168,7 @@ bool cli_take_camera(cli_common *common, const char *option, const char *text, v
     return false;
 }
 
-/* Words of kb_look_name, separated by commas. */
+/* Words of KB_NAMES_LOOK, separated by commas. */
 static bool take_looks(cli_common *common, const char *option, const char *text, void *target)
 {
     int32_t *looks = target;
@@ -178,9 +178,9 @@ static bool take_looks(cli_common *common, const char *option, const char *text,
     *looks = 0;
     for (size_t i = 0; i < words.count && !wrong; i++) {
         int32_t look = 1;
-        while (kb_look_name((kb_look)look)[0] != '?' && strcmp(kb_look_name((kb_look)look), words.items[i]) != 0)
+        while (kb_name(KB_NAMES_LOOK, look) && strcmp(kb_name(KB_NAMES_LOOK, look), words.items[i]) != 0)
             look *= 2;
-        if (kb_look_name((kb_look)look)[0] == '?') wrong = words.items[i];
+        if (!kb_name(KB_NAMES_LOOK, look)) wrong = words.items[i];
         *looks |= look;
     }
     if (wrong) common->exit_code = cli_usage_error(common, "%s: \"%s\" is no look", option, wrong);

@@ -406,11 +406,9 @@ static void completion_names(FILE *out, const cli_option *rows)
 
 static void completion_models(char *words, size_t capacity)
 {
-    int32_t available;
     const char *name;
     words[0] = 0;
-    for (int32_t i = 0; (name = kb_model_builtin_name(i, &available)); i++) {
-        if (!available) continue;
+    for (int32_t i = 0; (name = kb_name(KB_NAMES_MODEL, i)); i++) {
         append(words, capacity, words[0] ? " " : "");
         append(words, capacity, name);
     }

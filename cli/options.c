@@ -27,9 +27,8 @@ const char *cli_detectors[CLI_MAX_WORDS], *cli_selections[CLI_MAX_WORDS];
 void cli_words_init(void)
 {
     for (int i = 0; i + 1 < CLI_MAX_WORDS; i++) {
-        const char *detector = kb_detector_name((kb_detector)(i + 1)), *rule = kb_selection_name((kb_selection)(i + 1));
-        cli_detectors[i] = strcmp(detector, "?") == 0 ? NULL : detector;
-        cli_selections[i] = strcmp(rule, "?") == 0 ? NULL : rule;
+        cli_detectors[i] = kb_name(KB_NAMES_DETECTOR, i + 1);
+        cli_selections[i] = kb_name(KB_NAMES_SELECTION, i + 1);
     }
 }
 
@@ -79,10 +78,10 @@ bool cli_choice(cli_common *common, const char *option, const char *text, const 
 bool cli_take_preset(cli_common *common, const char *option, const char *text, void *preset)
 {
     *(const char **)preset = text;
-    if (kb_preset_scale(text) > 0) return true;
+    if (kb_model_scale(NULL, text) > 0) return true;
     const char *names[32] = {NULL};
     char list[256];
-    for (int32_t i = 0; i < 31 && kb_preset_at(i).name; i++) names[i] = kb_preset_at(i).name;
+    for (int32_t i = 0; i < 31 && kb_name(KB_NAMES_PRESET, i); i++) names[i] = kb_name(KB_NAMES_PRESET, i);
     cli_join_words(list, sizeof list, names, ", ");
     common->exit_code = cli_usage_error(common, "%s is one of %s, not \"%s\"", option, list, text);
     return false;
@@ -362,12 +361,12 @@ static bool start_threads(cli_common *common)
                                             common->cpu, found, *found ? " and " : "");
         return false;
     }
-    kb_status status = kb_pool_create(common->threads, &common->pool);
+    kb_status status = kb_pool_create(common->threads, NULL, &common->pool);
     if (status != KB_OK) {
         common->exit_code = cli_error("threads cannot be started: %s", kb_status_string(status));
         return false;
     }
-    common->parallel = kb_pool_parallel(common->pool);
+    common->parallel = common->pool;
     return true;
 }
 

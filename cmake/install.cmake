@@ -6,7 +6,8 @@ install(TARGETS keybits EXPORT keybitsTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(FILES include/keybits/keybits.h include/keybits/index.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/keybits)
+install(FILES include/keybits/keybits.h include/keybits/advanced.h include/keybits/index.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/keybits)
 if(TARGET keybits-learn)
     if(BUILD_SHARED_LIBS)
         set(learn_library keybits-learn-public)

@@ -323,7 +323,8 @@ static bool index_images(building *b, const char *vocabulary, io_vocabulary *wor
     KB_INIT(o);
     o.no_signatures = 1;
     if (!photos_vocabulary_open(vocabulary, &b->p->info, words, error)) return false;
-    if (kb_index_create(words->vocabulary, &o, &b->parts.index, &why) != KB_OK) return io_fail(error, "%s", why.text);
+    if (kb_index_create(words->vocabulary, &o, NULL, &b->parts.index, &why) != KB_OK)
+        return io_fail(error, "%s", why.text);
     for (size_t i = 0; i < b->scene.image_count; i++) {
         kb_features view = features_view(&b->features[i]);
         view.row_bytes = b->parts.row_bytes; /* an image that could not be read has none */

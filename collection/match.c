@@ -106,7 +106,7 @@ static void block_task(void *context, int32_t i)
     const uint32_t *pair = w->c->pairs[w->first + (size_t)i];
     kb_workspace *ws = NULL;
     w->results[i] = (collection_pair){.a = pair[0], .b = pair[1]};
-    w->status[i] = kb_workspace_create(&ws);
+    w->status[i] = kb_workspace_create(NULL, &ws);
     const size_t places[2] = {block_place(w, pair[0]), block_place(w, pair[1])};
     if (w->status[i] == KB_OK)
         w->status[i] = match_pair(w->c, &w->images[places[0]], &w->images[places[1]], ws, &w->results[i]);

@@ -93,7 +93,8 @@ static bool pairs_retrieval(collection *c, size_t *room, io_error *error)
     size_t n = c->images.count;
     r.probes = n <= PROBED_IMAGES / 8 ? 8 : n < PROBED_IMAGES ? (int32_t)(PROBED_IMAGES / n) : 1;
     if (!photos_vocabulary_open(c->options.vocabulary, &c->options.pipeline->info, &words, error)) return false;
-    bool ok = (kb_index_create(words.vocabulary, NULL, &r.index, &why) == KB_OK && kb_workspace_create(&ws) == KB_OK) ||
+    bool ok = (kb_index_create(words.vocabulary, NULL, NULL, &r.index, &why) == KB_OK &&
+               kb_workspace_create(NULL, &ws) == KB_OK) ||
               io_fail(error, "out of memory");
     ok = ok && retrieval_index(c, r.index, ws, error);
     r.results = io_alloc(n * r.k, sizeof *r.results);

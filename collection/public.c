@@ -13,7 +13,7 @@ struct kb_collection {
     kb_collection_options options;
     char *texts[4]; /* copies of the options' strings */
     io_camera camera;
-    kb_pool *pool;
+    kb_parallel *pool;
     kb_model *model;
     pipeline pipeline;
     collection collection;
@@ -106,9 +106,10 @@ static bool pipeline_start(kb_collection *c, io_error *error)
     p.seed = o->seed;
     p.patches = !o->no_refine;
     if (kb_detect_options_check(&p.detect, &why) != KB_OK) return io_fail(error, "%s", why.text);
-    if (kb_pool_create(o->threads, &c->pool) != KB_OK) return io_fail(error, "threads is %d: no pool of so many", o->threads);
+    if (kb_pool_create(o->threads, NULL, &c->pool) != KB_OK)
+        return io_fail(error, "threads is %d: no pool of so many", o->threads);
     if (!models_open(o->model ? o->model : models_default(), &c->model, error)) return false;
-    if (!pipeline_open(&c->pipeline, &p, c->model, kb_pool_parallel(c->pool), error)) return false;
+    if (!pipeline_open(&c->pipeline, &p, c->model, c->pool, error)) return false;
     if (c->pipeline.info.row_floats > 0) return io_fail(error, "model: collections need binary descriptors");
     return true;
 }

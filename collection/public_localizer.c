@@ -9,16 +9,17 @@
 
 /* A pipeline with all that it borrows. */
 typedef struct engine {
-    kb_pool *pool;
+    kb_parallel *pool;
     kb_model *model;
     pipeline pipeline;
 } engine;
 
 static bool engine_start(engine *e, const char *model, const pipeline_options *options, int32_t threads, io_error *error)
 {
-    if (kb_pool_create(threads, &e->pool) != KB_OK) return io_fail(error, "threads is %d: no pool of so many", threads);
+    if (kb_pool_create(threads, NULL, &e->pool) != KB_OK)
+        return io_fail(error, "threads is %d: no pool of so many", threads);
     if (!models_open(model, &e->model, error) ||
-        !pipeline_open(&e->pipeline, options, e->model, kb_pool_parallel(e->pool), error))
+        !pipeline_open(&e->pipeline, options, e->model, e->pool, error))
         return false;
     return e->pipeline.info.row_floats == 0 || io_fail(error, "model: maps need binary descriptors");
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "collection/photos.h"
+#include "keybits/collection.h"
 
 typedef struct builtin_vocabulary {
     const char *name;
@@ -26,13 +27,19 @@ const char *photos_vocabulary_name(size_t index, size_t *size)
     return NULL;
 }
 
+kb_status kb_collection_vocabulary(const char *name, const kb_allocator *allocator, kb_vocabulary **out)
+{
+    if (!name || !out) return KB_E_ARGUMENT;
+    *out = NULL;
+    for (const builtin_vocabulary *v = photos_builtin_vocabularies; v->name; v++)
+        if (strcmp(v->name, name) == 0) return kb_vocabulary_load(v->data, v->size, allocator, out, NULL);
+    return KB_E_UNKNOWN;
+}
+
 static bool open_builtin(const char *name, io_vocabulary *out)
 {
     memset(out, 0, sizeof *out);
-    for (const builtin_vocabulary *v = photos_builtin_vocabularies; v->name; v++)
-        if (strcmp(v->name, name) == 0)
-            return kb_vocabulary_load(v->data, v->size, &out->vocabulary, NULL) == KB_OK;
-    return false;
+    return kb_collection_vocabulary(name, NULL, &out->vocabulary) == KB_OK;
 }
 
 /* NAME.kbv in share/keybits beside this file (a program or a library where it was built) or beside its folder (where it

@@ -58,7 +58,7 @@ static bool add_point(growth *g, ev_bench_curve *curve, double x, work *what, vo
 {
     double ms[REPEATS];
     kb_workspace *kept = g->set->workspace;
-    kb_status status = kb_workspace_create(&g->set->workspace);
+    kb_status status = kb_workspace_create(NULL, &g->set->workspace);
     for (int r = -1; r < REPEATS && status == KB_OK; r++) {
         double before = ev_bench_clock_read(&g->clock).ms;
         status = what(g, context);
@@ -257,7 +257,7 @@ static kb_vocabulary *random_vocabulary(int32_t levels, uint64_t *state, io_erro
     spec.levels = levels;
     kb_vocabulary *vocabulary = NULL;
     kb_error reason;
-    if (kb_vocabulary_create(&spec, &vocabulary, &reason) != KB_OK) io_fail(error, "vocabulary: %s", reason.text);
+    if (kb_vocabulary_create(&spec, NULL, &vocabulary, &reason) != KB_OK) io_fail(error, "vocabulary: %s", reason.text);
     free(parents);
     free(weights);
     free(rows);
@@ -319,7 +319,7 @@ static bool grow_images(growth *g, ev_bench_plot *plot, io_error *error)
     kb_index_info info;
     KB_INIT(info);
     kb_vocabulary *vocabulary = random_vocabulary(4, &g->state, error);
-    kb_status status = vocabulary ? kb_index_create(vocabulary, NULL, &index, NULL) : KB_E_MEMORY;
+    kb_status status = vocabulary ? kb_index_create(vocabulary, NULL, NULL, &index, NULL) : KB_E_MEMORY;
     *plot = (ev_bench_plot){
         .title = "A query of 1000 rows: images in the index, 300 rows each", .x_name = "images", .count = 1};
     ev_bench_curve *curve = &plot->curves[0];

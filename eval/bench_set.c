@@ -132,6 +132,7 @@ bool ev_bench_pair(ev_bench_set *set, size_t a, size_t b, const ev_method *metho
     kb_pair_options o;
     kb_fit_report report;
     kb_pair pair;
+    kb_features sides[2];
     KB_INIT(detect);
     KB_INIT(fit);
     KB_INIT(o);
@@ -142,9 +143,13 @@ bool ev_bench_pair(ev_bench_set *set, size_t a, size_t b, const ev_method *metho
     o.detect = &detect;
     o.fit = &fit;
     o.parallel = set->parallel;
-    pair.capacity = (size_t)set->max_keypoints;
-    pair.a = set->frames[0].f.keypoints.items;
-    pair.b = set->frames[1].f.keypoints.items;
+    for (int i = 0; i < 2; i++) {
+        KB_INIT(sides[i]);
+        sides[i].keypoints = set->frames[i].f.keypoints.items;
+        sides[i].capacity = (size_t)set->max_keypoints;
+    }
+    pair.a = &sides[0];
+    pair.b = &sides[1];
     pair.matches = set->matches;
     pair.inliers = set->inliers;
     pair.fit = &report;
@@ -240,7 +245,7 @@ static bool take_image(ev_bench_set *set, size_t name, io_error *error)
     if (!io_image_read(set->names->items[name], NULL, &set->images[i], error)) return false;
     set->count++; /* from here on ev_bench_close frees it */
     k->items = io_alloc((size_t)set->max_keypoints, sizeof *k->items);
-    kb_status status = detect_into(set, &set->images[i].view, kb_detector_default(), KB_ORIENTATION_DEFAULT,
+    kb_status status = detect_into(set, &set->images[i].view, kb_detector_at(0), KB_ORIENTATION_DEFAULT,
                                    k->items, &k->count);
     return bench_settle(set->names->items[name], status, error);
 }
@@ -268,7 +273,7 @@ bool ev_bench_open(ev_bench_set *set, const io_names *names, const ev_method *me
         frame_make(&set->frames[i], capacity);
         frame_make(&set->given[i], capacity);
     }
-    return bench_settle("workspace", kb_workspace_create(&set->workspace), error) && take_image(set, 0, error) &&
+    return bench_settle("workspace", kb_workspace_create(NULL, &set->workspace), error) && take_image(set, 0, error) &&
            take_image(set, 1, error);
 }
 

@@ -9,7 +9,7 @@
 
 const char *ev_keypoint_source_name(const ev_keypoint_source *source)
 {
-    return source->folder ? "csv" : kb_detector_name(source->detector);
+    return source->folder ? "csv" : kb_name(KB_NAMES_DETECTOR, source->detector);
 }
 
 bool ev_image_load(const ev_keypoint_source *source, const char *path, io_image *out, io_error *error)

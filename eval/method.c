@@ -99,7 +99,8 @@ static bool method_settle(kb_status status, const ev_method *method, io_rows *ou
 bool ev_method_describe(const ev_method *method, const kb_image *image, const kb_keypoint *keypoints, size_t n,
                         const char *preset, io_rows *out, io_error *error)
 {
-    if (method->peer) return ev_peer_describe(method->peer, image, keypoints, n, kb_preset_scale(preset), out, error);
+    if (method->peer)
+        return ev_peer_describe(method->peer, image, keypoints, n, kb_model_scale(NULL, preset), out, error);
     kb_describe_options options;
     KB_INIT(options);
     options.scale = kb_model_scale(method->model, preset);

@@ -5,7 +5,7 @@
 
 #include "io/file.h"
 #include "io/rows.h"
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 
 typedef struct ev_method {
     char *name;      /* as the user wrote it; owned */

@@ -206,7 +206,7 @@ static kb_status points_of(const scene_work *work, size_t k, const kb_match *mat
     const kb_image images[2] = {u->image.view, v->image.view};
     kb_refine_options options;
     KB_INIT(options);
-    options.scale = kb_preset_scale(work->options->preset);
+    options.scale = kb_model_scale(NULL, work->options->preset);
     kb_status status = kb_match_points(&a, &b, matches, count, pairs, quality, NULL);
     if (status != KB_OK || !refined) return status;
     return kb_match_refine(images, &a, &b, matches, count, &options, NULL, pairs, NULL, NULL);
@@ -468,9 +468,15 @@ static bool hash_views(const scene_work *work, uint64_t *hashes, io_error *error
 static uint64_t pair_key(const scene_work *work, const ev_method *method, const uint64_t *views, size_t k)
 {
     const ev_oxford_options *o = work->options;
-    double numbers[9] = {kb_preset_scale(o->preset), !o->paperlike, o->keypoints.folder ? 0 : o->keypoints.detector,
-                         o->keypoints.folder ? 0 : o->keypoints.max_keypoints, o->keypoints.orientation,
-                         o->keypoints.selection, o->keypoints.fast_threshold_min, o->keypoints.whole_pixels, o->looks};
+    double numbers[9] = {kb_model_scale(NULL, o->preset),
+                         !o->paperlike,
+                         o->keypoints.folder ? 0 : o->keypoints.detector,
+                         o->keypoints.folder ? 0 : o->keypoints.max_keypoints,
+                         o->keypoints.orientation,
+                         o->keypoints.selection,
+                         o->keypoints.fast_threshold_min,
+                         o->keypoints.whole_pixels,
+                         o->looks};
     uint64_t key = ev_hash_string(EV_HASH_START, "oxford 7 " KB_VERSION_STRING);
     key = ev_hash(key, &method->id, sizeof method->id);
     key = ev_hash(key, numbers, sizeof numbers);
@@ -658,7 +664,7 @@ bool ev_oxford_export_patches(const ev_scenes *scenes, const ev_oxford_options *
             patches = io_grow(patches, total + k.count + 1, side * side);
             kb_describe_options sampling;
             KB_INIT(sampling);
-            sampling.scale = kb_preset_scale(options->preset);
+            sampling.scale = kb_model_scale(NULL, options->preset);
             sampling.parallel = options->parallel;
             kb_features f = io_features_view(&k, NULL);
             kb_status status = kb_sample(&image.view, KB_SAMPLER_PATCH, &sampling, NULL, &f,

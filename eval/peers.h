@@ -7,7 +7,7 @@
 
 #include "io/csv.h"
 #include "io/rows.h"
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 
 /* Loads the module; false with the reason when there is none. */
 bool ev_peers_available(io_error *error);

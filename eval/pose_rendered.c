@@ -78,7 +78,7 @@ bool ev_pose_rendered(const ev_pose_options *o, ev_pose_result *result, io_error
     kb_scene_point *points = io_alloc(POINTS, sizeof *points);
     kb_workspace *ws = NULL;
     io_progress progress;
-    bool good = kb_workspace_create(&ws) == KB_OK || io_fail(error, "out of memory");
+    bool good = kb_workspace_create(NULL, &ws) == KB_OK || io_fail(error, "out of memory");
     *result = (ev_pose_result){.threshold = o->threshold > 0 ? o->threshold : EV_POSE_PX};
     KB_INIT(camera);
     camera.fx = camera.fy = 800, camera.cx = 0.5 * (width - 1), camera.cy = 0.5 * (height - 1);

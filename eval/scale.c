@@ -18,8 +18,8 @@ const double ev_scales[EV_SCALES] = {1.5, 2, 2.5};
 
 static kb_detector detector_of(const char *name)
 {
-    for (int d = 1; strcmp(kb_detector_name((kb_detector)d), "?") != 0; d++)
-        if (strcmp(kb_detector_name((kb_detector)d), name) == 0) return (kb_detector)d;
+    for (int d = 1; kb_name(KB_NAMES_DETECTOR, d); d++)
+        if (strcmp(kb_name(KB_NAMES_DETECTOR, d), name) == 0) return (kb_detector)d;
     return (kb_detector)0;
 }
 

@@ -165,7 +165,7 @@ static uint64_t result_key(const io_names *images, const ev_method *method, cons
 {
     const colmap_export_options *e = &options->export;
     const ev_keypoint_source *k = &options->keypoints;
-    double numbers[9] = {kb_preset_scale(options->preset), e->max_ratio, e->filter, e->one_camera,
+    double numbers[9] = {kb_model_scale(NULL, options->preset), e->max_ratio, e->filter, e->one_camera,
                          k->folder ? 0 : k->detector, k->folder ? 0 : k->max_keypoints, k->orientation, k->selection, k->fast_threshold_min};
     uint64_t key = ev_hash_string(EV_HASH_START, "sfm 3 " KB_VERSION_STRING);
     key = ev_hash(ev_hash(key, &method->id, sizeof method->id), numbers, sizeof numbers);

@@ -23,7 +23,7 @@ int main(int argc, char **argv)
     /* A model says what the bits mean. It never changes, so one serves all images and all threads. */
     kb_model *model;
     kb_model_info info;
-    check(kb_model_builtin("bad256", &model), "bad256");
+    check(kb_model_builtin("bad256", NULL, &model), "bad256");
     KB_INIT(info);
     check(kb_model_get_info(model, &info), "kb_model_get_info");
 

@@ -4,6 +4,7 @@
  *
  *     load_model [model.kbm [copy.kbm]]
  */
+#include "keybits/advanced.h"
 #include "picture.h"
 
 static void *read_file(const char *path, size_t *size)
@@ -35,7 +36,7 @@ static kb_model *from_table(void)
     spec.bits = 16;
     spec.name = "left or right";
     spec.boxes = boxes;
-    if (kb_model_create(&spec, &model, &error) == KB_OK) return model; /* the tables were copied */
+    if (kb_model_create(&spec, NULL, &model, &error) == KB_OK) return model; /* the tables were copied */
     fprintf(stderr, "table: %s\n", error.text);
     exit(1);
 }
@@ -45,8 +46,9 @@ static void show(const kb_model *model)
     kb_model_info info;
     KB_INIT(info);
     check(kb_model_get_info(model, &info), "kb_model_get_info");
-    printf("%s: %s, %d bits, %s sampler, rows of %d bytes, id %016llx\n", info.spec->name, kb_kind_name(info.spec->kind),
-           (int)info.spec->bits, kb_sampler_name(info.spec->sampler), (int)info.row_bytes, (unsigned long long)info.id);
+    printf("%s: %s, %d bits, %s sampler, rows of %d bytes, id %016llx\n", info.spec->name,
+           kb_name(KB_NAMES_KIND, info.spec->kind), (int)info.spec->bits, kb_name(KB_NAMES_SAMPLER, info.spec->sampler),
+           (int)info.row_bytes, (unsigned long long)info.id);
 }
 
 int main(int argc, char **argv)
@@ -56,7 +58,7 @@ int main(int argc, char **argv)
     if (argc > 1) {
         size_t size;
         void *data = read_file(argv[1], &size);
-        kb_status status = kb_model_load(data, size, &model, &error);
+        kb_status status = kb_model_load(data, size, NULL, &model, &error);
         free(data); /* not needed any more */
         if (status != KB_OK) {
             fprintf(stderr, "%s: %s\n", argv[1], error.text);
@@ -74,7 +76,7 @@ int main(int argc, char **argv)
     if (!bytes) return 1;
     check(kb_model_save(model, bytes, size, &size), "kb_model_save");
     kb_model *again;
-    check(kb_model_load(bytes, size, &again, &error), "kb_model_load");
+    check(kb_model_load(bytes, size, NULL, &again, &error), "kb_model_load");
     show(again); /* the same id: the same bits */
     if (argc > 2) {
         FILE *file = fopen(argv[2], "wb");

@@ -37,8 +37,8 @@ int main(int argc, char **argv)
 
     kb_model *model;
     kb_workspace *workspace; /* memory that all calls share, one after the other */
-    check(kb_model_builtin("bad256", &model), "bad256");
-    check(kb_workspace_create(&workspace), "kb_workspace_create");
+    check(kb_model_builtin("bad256", NULL, &model), "bad256");
+    check(kb_workspace_create(NULL, &workspace), "kb_workspace_create");
     describe(model, &first, workspace, &a);
     describe(model, &second, workspace, &b);
 
@@ -62,7 +62,7 @@ int main(int argc, char **argv)
         printf("inliers %d, rms %.2f px\n", (int)report.inliers, report.rms);
         for (int i = 0; i < 9; i++) printf("%12.6g%s", report.model[i], i % 3 == 2 ? "\n" : " ");
     } else {
-        printf("no homography: %s\n", kb_fit_result_name(report.result));
+        printf("no homography: %s\n", kb_name(KB_NAMES_FIT_RESULT, report.result));
     }
     free(first.pixels);
     free(second.pixels);

@@ -50,9 +50,13 @@ int main(int argc, char **argv)
     kb_image image = picture_view(&p);
     kb_model *model;
     int calls = 0;
-    kb_parallel parallel = {run, &calls, THREADS};
+    kb_parallel parallel;
+    KB_INIT(parallel);
+    parallel.run = run;
+    parallel.self = &calls;
+    parallel.threads = THREADS;
 
-    check(kb_model_builtin("bad256", &model), "bad256");
+    check(kb_model_builtin("bad256", NULL, &model), "bad256");
     kb_detect_options detect;
     KB_INIT(detect);
     detect.parallel = &parallel;

@@ -412,12 +412,12 @@ static kb_vocabulary *vocabulary_open(const slam *s, const char *path, uint8_t *
         options.model = s->model;
         options.image_ends = s->key_ends;
         options.images = s->key_count;
-        check(kb_vocabulary_train(s->key_rows, s->key_ends[s->key_count - 1], BYTES, &options, &vocabulary, NULL),
+        check(kb_vocabulary_train(s->key_rows, s->key_ends[s->key_count - 1], BYTES, &options, NULL, &vocabulary, NULL),
               "kb_vocabulary_train");
         return vocabulary;
     }
     *bytes = file_read(path, &size);
-    if (kb_vocabulary_load(*bytes, size, &vocabulary, &error) == KB_OK) return vocabulary;
+    if (kb_vocabulary_load(*bytes, size, NULL, &vocabulary, &error) == KB_OK) return vocabulary;
     fprintf(stderr, "%s: %s\n", path, error.text);
     exit(1);
 }
@@ -430,12 +430,13 @@ static void loops_find(slam *s, const kb_vocabulary *vocabulary)
     options.window = 10;
     options.min_places = 40;
     options.geometry = KB_GEOMETRY_FUNDAMENTAL;
-    check(kb_loop_detector_create(vocabulary, &options, &detector, NULL), "kb_loop_detector_create");
+    check(kb_loop_detector_create(vocabulary, &options, NULL, &detector, NULL), "kb_loop_detector_create");
     for (size_t k = 0; k < s->key_count; k++) {
         size_t first = k ? s->key_ends[k - 1] : 0;
         kb_features features;
         kb_loop loop;
         KB_INIT(features);
+        KB_INIT(loop);
         features.rows = s->key_rows + first * BYTES;
         features.keypoints = s->key_points + first;
         features.n = s->key_ends[k] - first;
@@ -460,7 +461,7 @@ static void model_open(slam *s, const char *name)
         return;
     }
 #endif
-    check(kb_model_builtin(name, &s->model), name);
+    check(kb_model_builtin(name, NULL, &s->model), name);
     check(kb_model_get_info(s->model, &s->info), "kb_model_get_info");
     if (s->info.row_bytes == BYTES) return;
     fprintf(stderr, "%s has not 256 bits\n", name);
@@ -514,7 +515,7 @@ int main(int argc, char **argv)
     s.points = calloc(MOST_POINTS, sizeof *s.points);
     if (!s.points) return 1;
     model_open(&s, a.model);
-    check(kb_workspace_create(&s.workspace), "kb_workspace_create");
+    check(kb_workspace_create(NULL, &s.workspace), "kb_workspace_create");
     uint8_t *bytes = NULL; /* the vocabulary lies in them */
     kb_vocabulary *words = a.vocabulary ? vocabulary_open(&s, a.vocabulary, &bytes) : NULL;
     for (int total = truth ? ROOM_FRAMES : argc - a.first; frames < total && frames < MOST_FRAMES; frames++)

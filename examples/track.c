@@ -53,8 +53,8 @@ int main(int argc, char **argv)
 {
     static described poster, seen;
     picture p = argc > 1 ? picture_read(argv[1]) : picture_render(240, 180, 4);
-    check(kb_model_builtin("bad256", &model), "bad256");
-    check(kb_workspace_create(&workspace), "kb_workspace_create");
+    check(kb_model_builtin("bad256", NULL, &model), "bad256");
+    check(kb_workspace_create(NULL, &workspace), "kb_workspace_create");
     describe(&p, &poster);
 
     for (int k = 0; k < FRAMES; k++) {

@@ -5,7 +5,7 @@
 
 #include "io/csv.h"
 #include "io/rows.h"
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 
 /* A view of n keypoints, with room for n. */
 static inline kb_features io_keypoints_view(const kb_keypoint *keypoints, size_t n)

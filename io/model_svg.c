@@ -91,8 +91,8 @@ static void svg_write_head(FILE *file, const kb_model_info *info, int width, int
             width, height, width, height);
     fprintf(file, "<text x=\"%d\" y=\"24\" font-size=\"18\">", MARGIN);
     write_escaped(file, spec->name);
-    fprintf(file, ": %s, %d bits, %d different boxes, %s sampler</text>\n", kb_kind_name(spec->kind), (int)spec->bits,
-            (int)info->distinct_boxes, kb_sampler_name(spec->sampler));
+    fprintf(file, ": %s, %d bits, %d different boxes, %s sampler</text>\n", kb_name(KB_NAMES_KIND, spec->kind),
+            (int)spec->bits, (int)info->distinct_boxes, kb_name(KB_NAMES_SAMPLER, spec->sampler));
     int x = MARGIN;
     for (int c = 0; c < KB_CHANNELS; c++) {
         if (!(info->channels >> c & 1)) continue;

@@ -132,7 +132,7 @@ bool model_sampler(const char *name, kb_sampler *sampler)
     static const kb_sampler all[] = {KB_SAMPLER_PATCH, KB_SAMPLER_IMAGE, KB_SAMPLER_OCTAVES, KB_SAMPLER_CELLS};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         *sampler = all[i];
-        if (strcmp(name, kb_sampler_name(all[i])) == 0) return true;
+        if (strcmp(name, kb_name(KB_NAMES_SAMPLER, all[i])) == 0) return true;
     }
     return false;
 }
@@ -249,7 +249,7 @@ static bool make_model(const table *t, const table_options *options, kb_model **
     spec.bias = t->bias;
 
     kb_error why;
-    kb_status status = kb_model_create(&spec, out, &why);
+    kb_status status = kb_model_create(&spec, NULL, out, &why);
     free(stem);
     if (status == KB_OK) return true;
     const char *words = why.text[0] ? why.text : kb_status_string(status);
@@ -283,7 +283,7 @@ static void table_write_head(FILE *file, const kb_model_info *info)
 {
     const kb_model_spec *spec = info->spec;
     char number[32];
-    fprintf(file, "#: name %s\n#: sampler %s\n#: support %s\n", spec->name, kb_sampler_name(spec->sampler),
+    fprintf(file, "#: name %s\n#: sampler %s\n#: support %s\n", spec->name, kb_name(KB_NAMES_SAMPLER, spec->sampler),
             io_number_shortest(number, (double)spec->support, true));
     if (spec->sift_support > 0)
         fprintf(file, "#: sift-support %s\n", io_number_shortest(number, (double)spec->sift_support, true));

@@ -4,7 +4,7 @@
 #define IO_MODEL_TABLE_H
 
 #include "io/file.h"
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 
 /* What the command line says about a table; it wins over what the table says about itself. */
 typedef struct table_options {

@@ -5,7 +5,7 @@
 #define IO_TRAIN_LOG_H
 
 #include "io/file.h"
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 
 typedef struct io_train_row {
     double loss, active, mean; /* as in kb_learn_progress */

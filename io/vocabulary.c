@@ -52,7 +52,7 @@ static bool tree_pack(const char *path, const io_tree *tree, kb_vocabulary **out
     spec.levels = tree->levels;
     spec.scoring = tree->scoring;
     spec.weighting = (kb_weighting)tree->weighting;
-    if (kb_vocabulary_create(&spec, out, &why) != KB_OK) return io_fail(error, "%s: %s", path, why.text);
+    if (kb_vocabulary_create(&spec, NULL, out, &why) != KB_OK) return io_fail(error, "%s: %s", path, why.text);
     return true;
 }
 
@@ -114,7 +114,7 @@ bool io_vocabulary_read(const char *path, io_vocabulary *out, io_error *error)
     if (!io_mapping_open(path, &out->file, error)) return false;
     bool ok = format_find(path, &out->file, &out->format, error);
     if (ok && out->format == IO_VOCABULARY_KEYBITS) {
-        ok = kb_vocabulary_load(out->file.data, out->file.size, &out->vocabulary, &why) == KB_OK;
+        ok = kb_vocabulary_load(out->file.data, out->file.size, NULL, &out->vocabulary, &why) == KB_OK;
         if (!ok) io_fail(error, "%s: %s", path, why.text);
     } else if (ok) {
         ok = read_foreign(path, out, error);

@@ -42,7 +42,7 @@ static kb_status make_model(kb_model_spec *spec, const char *name, int32_t bits,
     spec->bits = bits;
     spec->name = name;
     spec->text = "a row of keybits train ablation";
-    return kb_model_create(spec, out, error);
+    return kb_model_create(spec, NULL, out, error);
 }
 
 static void *amounts_of(const kbi_ablation_options *options)

@@ -3,7 +3,7 @@
 #ifndef KBI_ABLATION_H
 #define KBI_ABLATION_H
 
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 #include "learn/patch_set.h"
 #include "learn/validate.h"
 

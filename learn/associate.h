@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 
 /* The region of a keypoint, brought into the common frame. */
 typedef struct kbi_region {

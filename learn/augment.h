@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 
 /* How far each change goes. Zero switches a change off. */
 typedef struct kbi_augment {

@@ -72,8 +72,8 @@ static void measure(kbi_hash_inputs *inputs)
 static kb_status set_up(kbi_hash_inputs *inputs)
 {
     size_t batch = 2 * (size_t)inputs->options.batch;
-    kb_status status = kb_model_builtin(inputs->options.root ? "rootsift" : "sift", &inputs->sift);
-    if (status == KB_OK) status = kb_workspace_create(&inputs->workspace);
+    kb_status status = kb_model_builtin(inputs->options.root ? "rootsift" : "sift", NULL, &inputs->sift);
+    if (status == KB_OK) status = kb_workspace_create(NULL, &inputs->workspace);
     if (status != KB_OK) return status;
     inputs->bytes = kbi_zeros((size_t)kbi_max_i(1, inputs->versions) * inputs->patches.count, N);
     if (inputs->versions == 0) {

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 
 /* The single-precision product of CBLAS. */
 typedef void kbi_sgemm(int order, int transpose_a, int transpose_b, int m, int n, int k, float alpha, const float *a,

@@ -125,11 +125,16 @@ static bool project_onto(const plane *p, const kbi_scene *model, const kbi_scene
     return true;
 }
 
+static float detector_scale(uint32_t detector)
+{
+    return kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, detectors[detector]));
+}
+
 /* The keypoint's region on the plane. False when it cannot be seen there. */
 static bool region_on(const plane *p, const kbi_scene *model, const observation *o, kbi_region *out)
 {
     const kbi_scene_image *image = &model->images[o->view];
-    double half = 0.5 * kb_detector_scale(detectors[o->detector]) * o->keypoint.size, sine, cosine;
+    double half = 0.5 * detector_scale(o->detector) * o->keypoint.size, sine, cosine;
     double x = o->keypoint.x, y = o->keypoint.y, middle[2], ahead[2], aside[2];
     kbi_sincos_degrees(o->keypoint.angle, &sine, &cosine);
     if (!project_onto(p, model, image, x, y, middle) ||
@@ -231,7 +236,7 @@ static kb_status detect_near(converter *c, size_t view, uint32_t detector, const
     f.keypoints = keypoints;
     f.capacity = (size_t)o->keypoints;
     kb_status status = kb_detect(pixels, &options, c->workspace, &f, NULL);
-    double reach = o->association.position * kb_detector_scale(detectors[detector]);
+    double reach = o->association.position * detector_scale(detector);
     for (size_t i = 0; i < f.n && status == KB_OK; i++) {
         const kb_keypoint *k = &keypoints[i];
         const kbi_scene_feature *near = nearest_feature(features, feature_count, k->x, k->y, reach * k->size);
@@ -361,8 +366,8 @@ static size_t long_tracks(const converter *c, run *runs)
 
 static kbi_region region_in_image(const observation *o)
 {
-    return (kbi_region){o->keypoint.x, o->keypoint.y, kb_detector_scale(detectors[o->detector]) * o->keypoint.size,
-                      o->keypoint.angle};
+    return (kbi_region){o->keypoint.x, o->keypoint.y, detector_scale(o->detector) * o->keypoint.size,
+                        o->keypoint.angle};
 }
 
 /* Is a track in any of its views a near duplicate of one selected before? */
@@ -432,7 +437,7 @@ static kb_status sample_view(converter *c, size_t view, uint32_t detector, const
     for (int32_t k = 0; k < options->supports && status == KB_OK; k++) {
         kb_describe_options describe;
         KB_INIT(describe);
-        describe.scale = kb_detector_scale(detectors[detector]) * options->support[k];
+        describe.scale = detector_scale(detector) * options->support[k];
         describe.parallel = options->parallel;
         kb_features f;
         KB_INIT(f);
@@ -472,7 +477,7 @@ kb_status kbi_multiview_patches(const kbi_scene *scene, const kbi_multiview_opti
     converter c = {.model = scene, .options = options};
     *report = (kbi_multiview_report){0};
     c.skipped = kbi_zeros(scene->image_count, sizeof *c.skipped);
-    kb_status status = c.skipped ? kb_workspace_create(&c.workspace) : KB_E_MEMORY;
+    kb_status status = c.skipped ? kb_workspace_create(NULL, &c.workspace) : KB_E_MEMORY;
     if (status == KB_OK) status = find_keypoints(&c, report, error);
     else kbi_fail(error, status, "%s", kb_status_string(status));
     if (status == KB_OK) {

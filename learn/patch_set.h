@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 
 /* Patches of one side (32 or 64; KB_OCTAVE_SIDE: the octaves of kb_sample), in memory. Patches with the same
  * label show the same point; they stand next to each other, labels ascending from 0 without gaps, so that point p

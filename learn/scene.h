@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 
 #define KBI_SCENE_NO_POINT UINT64_MAX
 

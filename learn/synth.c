@@ -158,7 +158,7 @@ static float rotation_of(const scene *s, int32_t view)
 static kb_status add_keypoints(scene *s, int32_t view, uint32_t detector, kbi_tracks *tracks)
 {
     size_t found, kept = 0;
-    double width_scale = kb_detector_scale(detectors[detector]);
+    double width_scale = kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, detectors[detector]));
     float rotation = rotation_of(s, view);
     kb_status status = detect_view(s, view, detectors[detector], &found);
     if (status != KB_OK) return status;
@@ -300,7 +300,7 @@ static kb_status sample_view(const scene *s, int32_t view, uint32_t detector, kb
     for (int32_t k = 0; k < s->options->supports && status == KB_OK; k++) {
         kb_describe_options options;
         KB_INIT(options);
-        options.scale = kb_detector_scale(detectors[detector]) * s->options->support[k];
+        options.scale = kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, detectors[detector])) * s->options->support[k];
         kb_features f;
         KB_INIT(f);
         f.keypoints = keypoints;
@@ -341,7 +341,7 @@ kb_status kbi_synth_image(const kb_image *photo, const kbi_synth_options *option
     scene s = {.photo = photo, .options = options};
     *out = (kbi_synth_patches){0};
     s.keypoints = kbi_zeros((size_t)options->keypoints, sizeof *s.keypoints);
-    kb_status status = s.keypoints ? kb_workspace_create(&s.workspace) : KB_E_MEMORY;
+    kb_status status = s.keypoints ? kb_workspace_create(NULL, &s.workspace) : KB_E_MEMORY;
     if (status == KB_OK) status = find_tracks(&s, seed);
     if (status == KB_OK) status = keep_selected(&s, kbi_random_fork(seed, KBI_SYNTH_MAX_VIEWS), &out->points);
     if (status == KB_OK) status = sample_all(&s, out);

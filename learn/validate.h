@@ -4,7 +4,7 @@
 #ifndef KBI_VALIDATE_H
 #define KBI_VALIDATE_H
 
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 #include "learn/patch_set.h"
 
 /* Matching: of every point that at least two views show, one patch is a query and one of another view stands in the

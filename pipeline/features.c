@@ -80,8 +80,14 @@ void features_origin(const features *f, char text[FEATURES_ORIGIN])
 {
     char limit[32] = "";
     if (f->max_size) snprintf(limit, sizeof limit, ", up to %d px", (int)f->max_size);
-    snprintf(text, FEATURES_ORIGIN, "%s %d, %s%s", kb_detector_name(f->detector), (int)f->revision,
+    snprintf(text, FEATURES_ORIGIN, "%s %d, %s%s", features_detector_name(f->detector), (int)f->revision,
              f->upright ? "upright" : "oriented", limit);
+}
+
+const char *features_detector_name(kb_detector detector)
+{
+    const char *name = kb_name(KB_NAMES_DETECTOR, detector);
+    return name ? name : "an unknown detector";
 }
 
 static int compare_floats(const void *a, const void *b)
@@ -96,6 +102,7 @@ features_fit features_measure(const features *f, const kb_model *model, float sc
     kb_model_info info;
     KB_INIT(info);
     bool octaves = kb_model_get_info(model, &info) == KB_OK && info.spec->sampler == KB_SAMPLER_OCTAVES;
+    float support = info.spec ? info.spec->support : 1;
     double times = octaves ? 4 : 1, half = 0.5 * (f->width < f->height ? f->width : f->height);
     features_fit fit = {.keypoints = n, .median_width = NAN, .least_width = times * (double)KB_SMALL_PATCH,
                         .most_width = half > 0 ? times * half : (double)INFINITY};
@@ -107,7 +114,7 @@ features_fit features_measure(const features *f, const kb_model *model, float sc
         fit.outside += (flags & KB_KP_OUTSIDE) != 0;
         fit.invalid += (flags & KB_KP_INVALID) != 0;
         if (flags & KB_KP_INVALID) continue;
-        float width = kb_patch_width(model, &f->keypoints.items[i], scale);
+        float width = scale * f->keypoints.items[i].size * support;
         fit.large += (double)width > fit.most_width;
         fit.small += !f->flags && (double)width < fit.least_width;
         widths[described++] = width;

@@ -29,6 +29,8 @@ void features_to_file(features *f, const io_grid *file);
 bool features_read(const char *rows, const char *keypoints, features *out, io_error *error);
 /* Whether a file holds rows rather than an image, by its suffix. */
 bool features_is_rows_file(const char *path);
+/* The name of a detector, also of one that this library does not know. */
+const char *features_detector_name(kb_detector detector);
 /* How keypoints were found, such as "hessian 3, upright, up to 1000 px". */
 #define FEATURES_ORIGIN 80
 void features_origin(const features *f, char text[FEATURES_ORIGIN]);

@@ -7,11 +7,10 @@
 static void list_models(char *text, size_t capacity)
 {
     size_t used = 0;
-    int32_t available;
     const char *name;
     text[0] = 0;
-    for (int32_t i = 0; (name = kb_model_builtin_name(i, &available)) && used < capacity; i++)
-        if (available) used += (size_t)snprintf(text + used, capacity - used, "%s%s", used ? ", " : "", name);
+    for (int32_t i = 0; (name = kb_name(KB_NAMES_MODEL, i)) && used < capacity; i++)
+        used += (size_t)snprintf(text + used, capacity - used, "%s%s", used ? ", " : "", name);
 }
 
 static bool load_file(const char *path, kb_model **out, io_error *error)
@@ -19,7 +18,7 @@ static bool load_file(const char *path, kb_model **out, io_error *error)
     io_bytes bytes;
     kb_error why;
     if (!io_file_read(path, &bytes, error)) return false;
-    kb_status status = kb_model_load(bytes.data, bytes.size, out, &why);
+    kb_status status = kb_model_load(bytes.data, bytes.size, NULL, out, &why);
     io_bytes_free(&bytes);
     if (status == KB_OK) return true;
     return io_fail(error, "%s: %s", path, why.text[0] ? why.text : kb_status_string(status));
@@ -27,7 +26,7 @@ static bool load_file(const char *path, kb_model **out, io_error *error)
 
 bool models_open(const char *name_or_path, kb_model **out, io_error *error)
 {
-    kb_status status = kb_model_builtin(name_or_path, out);
+    kb_status status = kb_model_builtin(name_or_path, NULL, out);
     char models[256];
     if (status == KB_OK) return true;
     if (status == KB_E_NO_TABLE) {
@@ -44,10 +43,9 @@ const char *models_default(void)
 {
     static const char *const wanted[] = {"bag256", "bad256", "hashsift256"};
     for (size_t w = 0; w < sizeof wanted / sizeof wanted[0]; w++) {
-        int32_t available;
         const char *name;
-        for (int32_t i = 0; (name = kb_model_builtin_name(i, &available)); i++) {
-            if (available && strcmp(name, wanted[w]) == 0) return wanted[w];
+        for (int32_t i = 0; (name = kb_name(KB_NAMES_MODEL, i)); i++) {
+            if (strcmp(name, wanted[w]) == 0) return wanted[w];
         }
     }
     return "sift";

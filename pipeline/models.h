@@ -4,7 +4,7 @@
 #define PIPELINE_MODELS_H
 
 #include "io/file.h"
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 
 /* A built-in name or the path of a .kbm file. A name of a built-in wins over a file of that name; ./bad256 is the
  * file. */

@@ -24,8 +24,8 @@ size_t patch_sheet_size(size_t n) { return sheet_rows(n) * COLUMNS * SIDE * SIDE
 /* Width of KB_PATCH_SIDE steps, relative to a keypoint's size. */
 static float sheet_scale(const pipeline *p)
 {
-    kb_detector detector = p->options.detect.detector ? p->options.detect.detector : kb_detector_default();
-    return (float)SUPPORT * kb_preset_scale(kb_detector_name(detector));
+    kb_detector detector = p->options.detect.detector ? p->options.detect.detector : kb_detector_at(0);
+    return (float)SUPPORT * kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, detector));
 }
 
 uint8_t *patch_sheet_make(const pipeline *p, const kb_image *image, const features *f, io_error *error)

@@ -20,15 +20,15 @@ bool pipeline_open(pipeline *p, const pipeline_options *options, const kb_model 
 {
     *p = (pipeline){.options = *options, .model = model, .parallel = parallel};
     pipeline_options *o = &p->options;
-    kb_status status = kb_workspace_create(&p->workspace);
+    kb_status status = kb_workspace_create(NULL, &p->workspace);
     KB_INIT(p->info);
     if (status == KB_OK && model) status = kb_model_get_info(model, &p->info);
     if (status != KB_OK) return io_fail(error, "%s", kb_status_string(status));
     bool epipolar = o->geometry == KB_GEOMETRY_FUNDAMENTAL || o->geometry == KB_GEOMETRY_ESSENTIAL;
     if (o->threshold == 0 && o->refine && !epipolar) o->threshold = REFINED_PX;
-    if (o->detect.detector == 0) o->detect.detector = kb_detector_default();
-    if (!o->preset) o->preset = kb_detector_name(o->detect.detector);
-    p->orient_scale = o->scale == 0 ? kb_preset_scale(o->preset) : o->scale;
+    if (o->detect.detector == 0) o->detect.detector = kb_detector_at(0);
+    if (!o->preset) o->preset = kb_name(KB_NAMES_DETECTOR, o->detect.detector);
+    p->orient_scale = o->scale == 0 ? kb_model_scale(NULL, o->preset) : o->scale;
     if (o->scale == 0) o->scale = model ? kb_model_scale(model, o->preset) : p->orient_scale;
     if (o->detect.max_keypoints == 0) o->detect.max_keypoints = 2000;
     o->detect.parallel = parallel;
@@ -270,27 +270,32 @@ static kb_status look_at(const pipeline *p, const kb_image *const images[2], fea
     const kb_fit_options fit = fit_options_of(p);
     kb_pair_options o;
     kb_pair pair;
+    kb_features sides[2];
     KB_INIT(o);
     KB_INIT(pair);
     KB_INIT(result->fit);
     if (p->options.angles != KB_ORIENTATION_DEFAULT) detect.orientation = p->options.angles;
     o.looks = p->options.looks;
     o.detect = &detect;
-    if (p->options.scale != kb_model_scale(p->model, kb_detector_name(detect.detector))) o.scale = p->options.scale;
+    if (p->options.scale != kb_model_scale(p->model, kb_name(KB_NAMES_DETECTOR, detect.detector)))
+        o.scale = p->options.scale;
     o.match = &match;
     o.no_filter = p->options.no_filter;
     o.fit = p->options.no_fit ? NULL : &fit;
     o.parallel = p->parallel;
-    pair.capacity = capacity;
-    pair.a = out[0].keypoints.items = io_alloc(capacity, sizeof *pair.a);
-    pair.b = out[1].keypoints.items = io_alloc(capacity, sizeof *pair.b);
+    for (int i = 0; i < 2; i++) {
+        KB_INIT(sides[i]);
+        sides[i].keypoints = out[i].keypoints.items = io_alloc(capacity, sizeof *sides[i].keypoints);
+        sides[i].capacity = capacity;
+    }
+    pair.a = &sides[0];
+    pair.b = &sides[1];
     pair.matches = result->matches = io_alloc(capacity, sizeof *pair.matches);
     pair.inliers = result->inliers = io_alloc(capacity, 1);
     pair.fit = &result->fit;
     kb_status status = kb_match_images(p->model, images[0], images[1], &o, p->workspace, &pair, NULL);
     if (status != KB_OK) return status;
-    out[0].keypoints.count = pair.na;
-    out[1].keypoints.count = pair.nb;
+    for (int i = 0; i < 2; i++) out[i].keypoints.count = sides[i].n;
     result->count = pair.count;
     result->candidates = pair.candidates;
     result->look = pair.look;

@@ -7,7 +7,7 @@
 #include "pipeline/features.h"
 
 typedef struct pipeline_options {
-    kb_detect_options detect; /* detector 0: kb_detector_default */
+    kb_detect_options detect; /* detector 0: the default */
     const char *preset;       /* of the keypoints; NULL: that of the detector */
     float scale;              /* of kb_describe; 0: that of the model for the preset */
     kb_orientation angles;    /* computed anew; 0: as detected or read, -1 is upright */

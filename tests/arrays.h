@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 
 static inline kb_features arrays_features(const kb_keypoint *keypoints, const void *rows, size_t n, size_t row_bytes)
 {
@@ -30,6 +30,22 @@ static inline kb_status detect_keypoints(const kb_image *image, const kb_detect_
     kb_status status = kb_detect(image, options, workspace, &f, error);
     *count = status == KB_OK ? f.n : 0;
     return status;
+}
+
+static inline kb_status track_keypoints(const kb_image *a, const kb_image *b, const kb_keypoint *from, size_t n,
+                                        const kb_track_options *options, kb_workspace *workspace, kb_keypoint *to,
+                                        float *correlations)
+{
+    kb_features f = arrays_features(from, NULL, n, 0), g = arrays_features(to, NULL, n, 0);
+    return kb_track_points(a, b, &f, options, workspace, &g, correlations, NULL);
+}
+
+static inline kb_status deviations_of(const kb_image *image, const kb_keypoint *keypoints, size_t n,
+                                      kb_detector detector, const kb_parallel *parallel, float *deviations)
+{
+    kb_features f = arrays_features(keypoints, NULL, n, 0);
+    f.detector = detector;
+    return kb_keypoint_deviations(image, &f, parallel, NULL, deviations, NULL);
 }
 
 static inline kb_status describe_keypoints(const kb_model *model, const kb_image *image, const kb_keypoint *keypoints,

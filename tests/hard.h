@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/common.h"
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 
 /* ---- images ---- */
 
@@ -166,13 +166,13 @@ static inline bool hard_way_at(uint64_t number, int index, hard_way *way)
 }
 
 typedef struct hard_pools {
-    kb_pool *of[HARD_THREADS + 1];
+    kb_parallel *of[HARD_THREADS + 1];
 } hard_pools;
 
 static inline void hard_pools_create(hard_pools *pools)
 {
     for (int32_t i = 2; i <= HARD_THREADS; i++)
-        if (kb_pool_create(i, &pools->of[i]) != KB_OK) abort();
+        if (kb_pool_create(i, NULL, &pools->of[i]) != KB_OK) abort();
 }
 
 static inline void hard_pools_free(hard_pools *pools)
@@ -190,7 +190,7 @@ typedef struct hard_outcome {
     uint8_t rows[2][HARD_MOST * KB_SIFT_VALUES];
     kb_match match[HARD_MOST], pair_match[HARD_MOST];
     kb_fit_report fit, pair_fit;
-    kb_point moved[HARD_MOST];
+    kb_keypoint moved[HARD_MOST];
     float correlations[HARD_MOST];
     const char *failed;
 } hard_outcome;
@@ -229,12 +229,13 @@ static inline void hard_fit(hard_outcome *o, const hard_task *t, const kb_featur
 
 static inline void hard_follow(hard_outcome *o, const kb_image images[2], const kb_parallel *parallel)
 {
-    kb_point from[HARD_MOST];
+    kb_features from = hard_features(o, 0), to = from;
     kb_track_options options;
     KB_INIT(options);
     options.parallel = parallel;
-    for (size_t i = 0; i < o->n[0]; i++) from[i] = (kb_point){o->keypoints[0][i].x, o->keypoints[0][i].y};
-    if (kb_track_points(&images[0], &images[1], from, o->n[0], &options, NULL, o->moved, o->correlations) != KB_OK)
+    from.n = o->n[0];
+    to.keypoints = o->moved;
+    if (kb_track_points(&images[0], &images[1], &from, &options, NULL, &to, o->correlations, NULL) != KB_OK)
         o->failed = "kb_track_points";
 }
 
@@ -252,9 +253,10 @@ static inline void hard_pair(hard_outcome *o, const hard_task *t, const kb_model
     options.fit = &fit;
     options.detect = detect;
     options.parallel = parallel;
-    pair.capacity = HARD_MOST;
-    pair.a = o->pair_keypoints[0];
-    pair.b = o->pair_keypoints[1];
+    kb_features sides[2] = {hard_features(o, 0), hard_features(o, 1)};
+    for (int i = 0; i < 2; i++) sides[i].keypoints = o->pair_keypoints[i];
+    pair.a = &sides[0];
+    pair.b = &sides[1];
     pair.matches = o->pair_match;
     pair.inliers = o->pair_inliers;
     pair.fit = &o->pair_fit;
@@ -262,8 +264,8 @@ static inline void hard_pair(hard_outcome *o, const hard_task *t, const kb_model
         o->failed = "kb_match_images";
     o->pair_matches = pair.count;
     /* behind what is promised, buffers may have anything */
-    memset(o->pair_keypoints[0] + pair.na, 0, (HARD_MOST - pair.na) * sizeof(kb_keypoint));
-    memset(o->pair_keypoints[1] + pair.nb, 0, (HARD_MOST - pair.nb) * sizeof(kb_keypoint));
+    for (int i = 0; i < 2; i++)
+        memset(o->pair_keypoints[i] + sides[i].n, 0, (HARD_MOST - sides[i].n) * sizeof(kb_keypoint));
     memset(o->pair_match + pair.count, 0, (HARD_MOST - pair.count) * sizeof(kb_match));
     memset(o->pair_inliers + pair.count, 0, HARD_MOST - pair.count);
 }
@@ -290,7 +292,7 @@ static inline void hard_run(const kb_image *image, const hard_task *t, const kb_
         images[1].width -= 6;
         images[1].height -= 4;
     }
-    if (kb_model_builtin(t->model, &model) != KB_OK) o->failed = "kb_model_builtin";
+    if (kb_model_builtin(t->model, NULL, &model) != KB_OK) o->failed = "kb_model_builtin";
     for (int i = 0; i < 2 && !o->failed; i++) {
         f[i] = hard_features(o, i);
         if (kb_detect(&images[i], &detect, NULL, &f[i], NULL) != KB_OK)
@@ -347,14 +349,14 @@ static inline bool hard_check(const kb_image *image, const hard_task *t, uint64_
     *keypoints = runs[0].n[0];
     for (int i = 0; !different && hard_way_at(number, i, &way); i++) {
         kb_status limited = way.cpu ? kb_cpu_limit(way.cpu) : KB_OK; /* unknown on another processor */
-        hard_run(image, t, kb_pool_parallel(pools->of[way.threads]), way.low_memory, &runs[1]);
+        hard_run(image, t, pools->of[way.threads], way.low_memory, &runs[1]);
         if (limited == KB_OK) kb_cpu_limit(getenv("KEYBITS_CPU"));
         different = hard_difference(&runs[0], &runs[1]);
         if (different)
             snprintf(sentence, 512,
                      "%dx%d, %s %s, %d keypoints, every_level %d, %s: %d threads, low_memory %d, cpu %s: %s",
-                     image->width, image->height, kb_detector_name(t->detect.detector),
-                     kb_selection_name(t->detect.selection), t->detect.max_keypoints, t->detect.every_level, t->model,
+                     image->width, image->height, kb_name(KB_NAMES_DETECTOR, t->detect.detector),
+                     kb_name(KB_NAMES_SELECTION, t->detect.selection), t->detect.max_keypoints, t->detect.every_level, t->model,
                      way.threads, way.low_memory, way.cpu ? way.cpu : "all", different);
     }
     free(runs);

@@ -33,7 +33,7 @@
 #  include <opencv2/features2d.hpp>
 #endif
 
-#include <keybits/keybits.h>
+#include <keybits/advanced.h>
 
 namespace kb {
 
@@ -112,7 +112,10 @@ inline void run_tasks(void *, int32_t count, void (*task)(void *context, int32_t
 /* cv::parallel_for_ for the library's options. */
 inline kb_parallel parallel()
 {
-    kb_parallel p = {detail::run_tasks, NULL, cv::getNumThreads()};
+    kb_parallel p;
+    KB_INIT(p);
+    p.run = detail::run_tasks;
+    p.threads = cv::getNumThreads();
     return p;
 }
 
@@ -125,7 +128,7 @@ public:
         if (name.size() > 4 && name.compare(name.size() - 4, 4, ".kbm") == 0) {
             model = read(name);
         } else {
-            check(kb_model_builtin(name.c_str(), &model), "model \"" + name + "\"");
+            check(kb_model_builtin(name.c_str(), NULL, &model), "model \"" + name + "\"");
         }
         adopt(model);
     }
@@ -154,7 +157,7 @@ private:
         std::fclose(file);
         kb_model *model = NULL;
         kb_error error;
-        if (kb_model_load(bytes.data(), bytes.size(), &model, &error) != KB_OK)
+        if (kb_model_load(bytes.data(), bytes.size(), NULL, &model, &error) != KB_OK)
             CV_Error(cv::Error::StsParseError, "keybits: " + path + ": " + error.text);
         return model;
     }
@@ -173,7 +176,7 @@ private:
 /* Memory that the calls of one object keep for the next one. */
 class Workspace {
 public:
-    Workspace() : workspace_(NULL) { check(kb_workspace_create(&workspace_), "kb_workspace_create"); }
+    Workspace() : workspace_(NULL) { check(kb_workspace_create(NULL, &workspace_), "kb_workspace_create"); }
     ~Workspace() { kb_workspace_free(workspace_); }
     Workspace(const Workspace &) = delete;
     Workspace &operator=(const Workspace &) = delete;
@@ -222,7 +225,7 @@ public:
     }
 
     static cv::Ptr<Features> create(const std::string &model = "bag256", int max_keypoints = 2000,
-                                    kb_detector detector = kb_detector_default())
+                                    kb_detector detector = kb_detector_at(0))
     {
         kb_detect_options detect;
         KB_INIT(detect);
@@ -239,7 +242,10 @@ public:
     /* From keypoint size to the width of the described region, for compute() on other detectors' keypoints:
      * kb_model_scale(model.get(), "fast"). 0, the default: what belongs to the detector of this object. */
     void setScale(float scale) { scale_ = scale; }
-    float getScale() const { return scale_ > 0 ? scale_ : kb_model_scale(model_.get(), kb_detector_name(detector())); }
+    float getScale() const
+    {
+        return scale_ > 0 ? scale_ : kb_model_scale(model_.get(), kb_name(KB_NAMES_DETECTOR, detector()));
+    }
 
     void setMaxFeatures(int max_keypoints) { detect_.max_keypoints = max_keypoints; }
     int getMaxFeatures() const { return detect_.max_keypoints > 0 ? detect_.max_keypoints : DEFAULT_KEYPOINTS; }
@@ -305,7 +311,7 @@ public:
     }
 
 protected:
-    kb_detector detector() const { return detect_.detector ? detect_.detector : kb_detector_default(); }
+    kb_detector detector() const { return detect_.detector ? detect_.detector : kb_detector_at(0); }
 
     void find(const GrayImage &gray, const cv::Mat &mask, std::vector<cv::KeyPoint> &keypoints)
     {
@@ -389,11 +395,12 @@ protected:
      * meant. */
     void say_widths(const GrayImage &gray, const std::vector<cv::KeyPoint> &keypoints)
     {
-        const float times = model_.info().spec->sampler == KB_SAMPLER_OCTAVES ? 4.f : 1.f, scale = getScale();
+        const float times = model_.info().spec->sampler == KB_SAMPLER_OCTAVES ? 4.f : 1.f;
+        const float scale = getScale(), support = model_.info().spec->support;
         const float limit = times * static_cast<float>(std::min(gray.view()->width, gray.view()->height)) / 2;
         std::size_t wide = 0;
         for (std::size_t i = 0; i < keypoints.size(); i++)
-            wide += kb_patch_width(model_.get(), as_keypoints(keypoints) + i, scale) > limit;
+            wide += scale * keypoints[i].size * support > limit;
         if (2 * wide <= keypoints.size() || said_widths_) return;
         said_widths_ = true;
         CV_LOG_WARNING(NULL, "keybits: " << wide << " of " << keypoints.size() << " regions are wider than " << limit

@@ -34,7 +34,7 @@ except ImportError:
 HERE = Path(__file__).resolve().parent
 COPY = HERE / "source"
 ROOT = COPY if COPY.exists() else Path(os.environ.get("KEYBITS_SOURCE", HERE.parent.parent))
-HEADERS = [ROOT / "include" / "keybits" / name for name in ("keybits.h", "index.h", "learn.h", "collection.h")]
+HEADERS = [ROOT / "include" / "keybits" / name for name in ("keybits.h", "advanced.h", "index.h", "learn.h", "collection.h")]
 TERMS = ("LICENSE", "NOTICE")
 SOURCES = ("CMakeLists.txt", "cmake", "include", "learn", "models", "src", *TERMS)  # what the library is built from
 LEFT_OUT = ("CLI", "EVAL", "BENCH", "EXAMPLES", "OPENCV", "TESTS")

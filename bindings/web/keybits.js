@@ -212,7 +212,7 @@ function grayInMemory({ data, width, height, gray }, allocate) {
 /** Names of one of the library's tables and their numbers, from the first one on. */
 function numbersOf(nameOf, first) {
   const numbers = {};
-  for (let i = first, name; (name = text(nameOf(i))) !== "?"; i++) numbers[name] = i;
+  for (let i = first, name; (name = nameOf(i)) !== 0; i++) numbers[text(name)] = i;
   return numbers;
 }
 
@@ -445,8 +445,8 @@ export function refind(template, frame, h, options = {}) {
 // --------------------------------------------------------------------------------------------------------- two images
 
 /** Names of looks and their bits. */
-const looksOf = () => Object.fromEntries([1, 2, 4, 8, 16].map((bit) => [text(wasm.web_look_name(bit)), bit])
-  .filter(([name]) => name !== "?"));
+const looksOf = () => Object.fromEntries([1, 2, 4, 8, 16].filter((bit) => wasm.web_look_name(bit) !== 0)
+  .map((bit) => [text(wasm.web_look_name(bit)), bit]));
 
 /** Detects, describes, matches and fits by the looks that the pair needs, as kb_match_images does. */
 export function matchImages(imageA, imageB, options = {}) {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <wasm_simd128.h>
 
+#include <keybits/advanced.h>
 #include <keybits/index.h>
 
 #define EXPORT(name) __attribute__((export_name(#name), visibility("default"))) name
@@ -41,7 +42,7 @@ static kb_status keep_sentence(kb_status status, const char *sentence)
 
 static kb_workspace *shared_workspace(void)
 {
-    if (!workspace) kb_workspace_create(&workspace);
+    if (!workspace) kb_workspace_create(NULL, &workspace);
     return workspace;
 }
 
@@ -50,7 +51,7 @@ static kb_workspace *shared_workspace(void)
 kb_model *EXPORT(web_model_builtin)(const char *name)
 {
     kb_model *model = NULL;
-    kb_status status = kb_model_builtin(name, &model);
+    kb_status status = kb_model_builtin(name, NULL, &model);
     if (status != KB_OK) {
         kb_error error = {.row = -1};
         snprintf(error.text, sizeof error.text, "%.60s: %s", name, kb_status_string(status));
@@ -63,7 +64,7 @@ kb_model *EXPORT(web_model_load)(const void *data, size_t size)
 {
     kb_model *model = NULL;
     kb_error error = {.row = -1};
-    keep_status(kb_model_load(data, size, &model, &error), &error);
+    keep_status(kb_model_load(data, size, NULL, &model, &error), &error);
     return model;
 }
 
@@ -78,7 +79,10 @@ static kb_model_info model_info(const kb_model *model)
 }
 
 const char *EXPORT(web_model_name)(const kb_model *model) { return model_info(model).spec->name; }
-const char *EXPORT(web_model_kind)(const kb_model *model) { return kb_kind_name(model_info(model).spec->kind); }
+const char *EXPORT(web_model_kind)(const kb_model *model)
+{
+    return kb_name(KB_NAMES_KIND, model_info(model).spec->kind);
+}
 int32_t EXPORT(web_model_bits)(const kb_model *model) { return model_info(model).spec->bits; }
 int32_t EXPORT(web_model_row_bytes)(const kb_model *model) { return model_info(model).row_bytes; }
 uint64_t EXPORT(web_model_id)(const kb_model *model) { return model_info(model).id; }
@@ -158,12 +162,12 @@ static kb_features features_view(const web_features *f)
 }
 
 int32_t EXPORT(web_detector_at)(int32_t index) { return kb_detector_at(index); }
-const char *EXPORT(web_detector_name)(int32_t detector) { return kb_detector_name((kb_detector)detector); }
-const char *EXPORT(web_selection_name)(int32_t selection) { return kb_selection_name((kb_selection)selection); }
+const char *EXPORT(web_detector_name)(int32_t detector) { return kb_name(KB_NAMES_DETECTOR, detector); }
+const char *EXPORT(web_selection_name)(int32_t selection) { return kb_name(KB_NAMES_SELECTION, selection); }
 
 const char *EXPORT(web_orientation_name)(int32_t orientation)
 {
-    return kb_orientation_name((kb_orientation)orientation);
+    return kb_name(KB_NAMES_ORIENTATION, orientation);
 }
 
 /* Numbers of keybits.js, in the order of its DETECT_OPTIONS. A number of 0 is the library's default. */
@@ -198,7 +202,7 @@ web_features *EXPORT(web_features_detect)(const uint8_t *gray, int32_t width, in
     if (!f) return features_fail(f, KB_E_MEMORY, NULL);
     f->width = width;
     f->height = height;
-    f->detector = o.detector ? o.detector : kb_detector_default();
+    f->detector = o.detector ? o.detector : kb_detector_at(0);
     size_t capacity = max_keypoints(&o);
     f->keypoints = malloc(capacity * sizeof *f->keypoints);
     if (!f->keypoints) return features_fail(f, KB_E_MEMORY, NULL);
@@ -413,7 +417,7 @@ int32_t EXPORT(web_fit)(const web_features *a, const web_features *b, const kb_m
     return status == KB_OK ? result : status;
 }
 
-const char *EXPORT(web_fit_result_name)(int32_t result) { return kb_fit_result_name((kb_fit_result)result); }
+const char *EXPORT(web_fit_result_name)(int32_t result) { return kb_name(KB_NAMES_FIT_RESULT, result); }
 
 /* Where the keypoints of a template are expected under a homography. Angles are those of the template: matching votes
  * for the turn that most of them share. */
@@ -459,14 +463,15 @@ int32_t EXPORT(web_track)(const web_features *a, const web_features *b, const do
 /* A kb_pair with its memory. */
 typedef struct web_pair {
     kb_pair pair;
+    kb_features a, b;
     kb_fit_report report;
 } web_pair;
 
 void EXPORT(web_pair_free)(web_pair *p)
 {
     if (!p) return;
-    free(p->pair.a);
-    free(p->pair.b);
+    free(p->a.keypoints);
+    free(p->b.keypoints);
     free(p->pair.matches);
     free(p->pair.inliers);
     free(p);
@@ -478,18 +483,22 @@ static web_pair *pair_create(size_t capacity)
     if (!p) return NULL;
     KB_INIT(p->pair);
     KB_INIT(p->report);
-    p->pair.capacity = capacity;
+    KB_INIT(p->a);
+    KB_INIT(p->b);
+    p->a.capacity = p->b.capacity = capacity;
+    p->a.keypoints = calloc(capacity, sizeof *p->a.keypoints);
+    p->b.keypoints = calloc(capacity, sizeof *p->b.keypoints);
+    p->pair.a = &p->a;
+    p->pair.b = &p->b;
     p->pair.fit = &p->report;
-    p->pair.a = calloc(capacity, sizeof *p->pair.a);
-    p->pair.b = calloc(capacity, sizeof *p->pair.b);
     p->pair.matches = calloc(capacity, sizeof *p->pair.matches);
     p->pair.inliers = calloc(capacity, 1);
-    if (p->pair.a && p->pair.b && p->pair.matches && p->pair.inliers) return p;
+    if (p->a.keypoints && p->b.keypoints && p->pair.matches && p->pair.inliers) return p;
     web_pair_free(p);
     return NULL;
 }
 
-const char *EXPORT(web_look_name)(int32_t look) { return kb_look_name((kb_look)look); }
+const char *EXPORT(web_look_name)(int32_t look) { return kb_name(KB_NAMES_LOOK, look); }
 
 /* sizes: widths and heights of both images. match: max_ratio, max_distance, no_filter, looks. fit may be 0: no
  * geometry. */
@@ -528,7 +537,7 @@ web_pair *EXPORT(web_match_images)(const kb_model *model, const uint8_t *gray_a,
 int32_t EXPORT(web_pair_read)(const web_pair *p, double *numbers)
 {
     const kb_pair *pair = &p->pair;
-    const double head[7] = {(double)pair->na, (double)pair->nb, (double)pair->count, (double)pair->candidates,
+    const double head[7] = {(double)p->a.n, (double)p->b.n, (double)pair->count, (double)pair->candidates,
                             pair->look, pair->rotation, pair->looks};
     memcpy(numbers, head, sizeof head);
     write_report(&p->report, numbers + 7);
@@ -537,8 +546,8 @@ int32_t EXPORT(web_pair_read)(const web_pair *p, double *numbers)
 
 void EXPORT(web_pair_keypoints)(const web_pair *p, float *a, float *b)
 {
-    write_keypoints(p->pair.a, p->pair.na, a);
-    write_keypoints(p->pair.b, p->pair.nb, b);
+    write_keypoints(p->a.keypoints, p->a.n, a);
+    write_keypoints(p->b.keypoints, p->b.n, b);
 }
 
 const kb_match *EXPORT(web_pair_matches)(const web_pair *p) { return p->pair.matches; }
@@ -579,11 +588,11 @@ web_index *EXPORT(web_index_open)(void *data, size_t size, int32_t is_index, int
     x->data = data;
     kb_status status;
     if (is_index) {
-        status = kb_index_load(data, size, &x->index, &error);
+        status = kb_index_load(data, size, NULL, &x->index, &error);
         if (status == KB_OK) status = kb_index_check(x->index);
     } else {
-        status = kb_vocabulary_load(data, size, &x->vocabulary, &error);
-        if (status == KB_OK) status = kb_index_create(x->vocabulary, &o, &x->index, &error);
+        status = kb_vocabulary_load(data, size, NULL, &x->vocabulary, &error);
+        if (status == KB_OK) status = kb_index_create(x->vocabulary, &o, NULL, &x->index, &error);
     }
     if (keep_status(status, &error) == KB_OK) return x;
     web_index_free(x);
@@ -649,14 +658,16 @@ int32_t EXPORT(web_index_keeps_features)(const web_index *x) { return index_info
 double EXPORT(web_index_id_at)(const web_index *x, double position)
 {
     kb_index_image image;
-    if (!kb_index_get_image(x->index, (size_t)position, &image) || image.removed) return -1;
-    return (double)image.id;
+    KB_INIT(image);
+    bool there = kb_index_get_image(x->index, (size_t)position, &image, NULL, NULL) == KB_OK && !image.removed;
+    return there ? (double)image.id : -1;
 }
 
 const char *EXPORT(web_index_name_at)(const web_index *x, double position)
 {
     kb_index_image image;
-    return kb_index_get_image(x->index, (size_t)position, &image) ? image.name : "";
+    KB_INIT(image);
+    return kb_index_get_image(x->index, (size_t)position, &image, NULL, NULL) == KB_OK ? image.name : "";
 }
 
 /* The id of the model whose rows the index takes. */
@@ -664,30 +675,28 @@ uint64_t EXPORT(web_index_model_id)(const web_index *x)
 {
     kb_vocabulary_info info;
     KB_INIT(info);
-    kb_vocabulary_get_info(kb_index_get_vocabulary(x->index), &info);
+    kb_vocabulary_get_info(index_info(x).vocabulary, &info);
     return info.model_id;
 }
 
 /* The kept features of the image at a position, a copy. */
 web_features *EXPORT(web_index_features)(const web_index *x, double position)
 {
-    const uint8_t *rows;
-    size_t n;
-    kb_vocabulary_info info;
-    KB_INIT(info);
-    kb_vocabulary_get_info(kb_index_get_vocabulary(x->index), &info);
+    kb_features kept;
+    KB_INIT(kept);
     web_features *f = calloc(1, sizeof *f);
     if (!f) return features_fail(f, KB_E_MEMORY, NULL);
-    kb_status status = kb_index_get_features(x->index, (size_t)position, NULL, &rows, &n);
+    kb_status status = kb_index_get_image(x->index, (size_t)position, NULL, &kept, NULL);
     if (status == KB_OK) {
-        f->n = n;
-        f->keypoints = calloc(n + 1, sizeof *f->keypoints);
-        status = f->keypoints ? features_reserve_rows(f, (size_t)info.row_bytes, info.model_id, 1) : KB_E_MEMORY;
+        f->n = kept.capacity = kept.n;
+        f->keypoints = kept.keypoints = calloc(kept.n + 1, sizeof *f->keypoints);
+        status = f->keypoints ? features_reserve_rows(f, kept.row_bytes, kept.model_id, 1) : KB_E_MEMORY;
     }
-    if (status == KB_OK) status = kb_index_get_features(x->index, (size_t)position, f->keypoints, NULL, NULL);
-    if (status == KB_OK) status = kb_index_get_size(x->index, (size_t)position, &f->width, &f->height);
+    if (status == KB_OK) status = kb_index_get_image(x->index, (size_t)position, NULL, &kept, NULL);
     if (status != KB_OK) return features_fail(f, status, NULL);
-    memcpy(f->rows, rows, n * f->row_bytes);
+    f->width = kept.width;
+    f->height = kept.height;
+    if (kept.n) memcpy(f->rows, kept.rows, kept.n * f->row_bytes);
     return f;
 }
 

@@ -20,11 +20,10 @@ static char *default_models(void)
 {
     static const char *const wanted[] = {"bad256", "bad512", "bag256", "bag512", "hashsift256", "hashsift512"};
     char list[128] = "";
-    int32_t available = 0;
     const char *name;
     for (size_t w = 0; w < sizeof wanted / sizeof *wanted; w++)
-        for (int32_t i = 0; (name = kb_model_builtin_name(i, &available)) != NULL; i++)
-            if (available && strcmp(name, wanted[w]) == 0) {
+        for (int32_t i = 0; (name = kb_name(KB_NAMES_MODEL, i)) != NULL; i++)
+            if (strcmp(name, wanted[w]) == 0) {
                 if (*list) strcat(list, ",");
                 strcat(list, name);
             }

@@ -23,7 +23,7 @@ static bool with_support(kb_model **model, double support, io_error *error)
     spec.support = (float)support;
     spec.sift_support = 0;
     spec.threshold_low = spec.threshold_high = 0; /* were measured at the model's own */
-    if (kb_model_create(&spec, &changed, &why) != KB_OK) return io_fail(error, "--support: %s", why.text);
+    if (kb_model_create(&spec, NULL, &changed, &why) != KB_OK) return io_fail(error, "--support: %s", why.text);
     kb_model_free(*model);
     *model = changed;
     return true;
@@ -141,8 +141,9 @@ static bool preset_settle(eval_options *options, cli_common *common)
 {
     if (!options->source.kind) options->source.kind = "sift";
     if (options->preset) return true;
-    options->preset = options->source.folder ? options->source.kind : kb_detector_name(options->source.detector);
-    if (kb_preset_scale(options->preset) > 0) return true;
+    options->preset =
+        options->source.folder ? options->source.kind : kb_name(KB_NAMES_DETECTOR, options->source.detector);
+    if (kb_model_scale(NULL, options->preset) > 0) return true;
     common->exit_code =
         cli_usage_error(common, "--keypoints %s is not the name of a preset: give --preset too", options->source.kind);
     return false;
@@ -151,7 +152,7 @@ static bool preset_settle(eval_options *options, cli_common *common)
 bool eval_options_settle(eval_options *options, cli_common *common)
 {
     bool good = preset_settle(options, common);
-    options->source.scale = kb_preset_scale(options->preset);
+    options->source.scale = kb_model_scale(NULL, options->preset);
     return good;
 }
 

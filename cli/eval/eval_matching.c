@@ -50,7 +50,8 @@ static void matching_json(io_json *json, size_t index, const void *context)
     io_json_string(json, "set", o->set);
     io_json_string(json, "model", o->methods->items[index].name);
     io_json_string(json, "keypoints", ev_keypoint_source_name(source));
-    io_json_string(json, "keypoints_kind", source->folder ? source->kind : kb_detector_name(source->detector));
+    io_json_string(json, "keypoints_kind",
+                   source->folder ? source->kind : kb_name(KB_NAMES_DETECTOR, source->detector));
     io_json_integer(json, "pairs", (int64_t)r->all.pairs);
     io_json_integer(json, "left_out", (int64_t)r->left_out);
     io_json_number(json, "keypoints_per_image", r->all.keypoints);

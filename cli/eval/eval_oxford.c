@@ -70,7 +70,8 @@ static void oxford_json(io_json *json, size_t index, const void *context)
     io_json_string(json, "set", o->set);
     io_json_string(json, "model", o->methods->items[index].name);
     io_json_string(json, "keypoints", ev_keypoint_source_name(source));
-    io_json_string(json, "keypoints_kind", source->folder ? source->kind : kb_detector_name(source->detector));
+    io_json_string(json, "keypoints_kind",
+                   source->folder ? source->kind : kb_name(KB_NAMES_DETECTOR, source->detector));
     io_json_string(json, "paperlike_keypoints", source->folder ? "csv" : "all");
     io_json_string(json, "preset", o->options->preset);
     oxford_score_json(json, &result->total, o->curves);

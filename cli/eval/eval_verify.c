@@ -119,7 +119,7 @@ static bool write_list(const verify_job *job, io_error *error)
         fputc(',', out);
         io_csv_text(out, v->images[p->b].name);
         fprintf(out, ",%d,%d,%zu,%zu,%d,%d,%d,%s\n", p->points, f->verified, f->candidates, f->count, f->inliers,
-                f->places, f->distinct, f->verified ? kb_geometry_name(f->geometry) : "");
+                f->places, f->distinct, f->verified ? kb_name(KB_NAMES_GEOMETRY, f->geometry) : "");
     }
     return io_writer_commit(writer, error);
 }

@@ -49,7 +49,7 @@ static int describe_run(cli_common *common, void *context, int count, char **arg
     const kb_model_info *info = &job->pipeline.pipeline.info;
     if (job->floats && info->row_floats == 0)
         return cli_error("%s: --float needs sift or rootsift, not a model of kind %s", job->pipeline.model_name,
-                         kb_kind_name(info->spec->kind));
+                         kb_name(KB_NAMES_KIND, info->spec->kind));
     return job->patches ? describe_patches(common, job) : describe_images(common, job, count, arguments);
 }
 

@@ -75,12 +75,15 @@ static bool write_deviations(const detect_job *j, const char *path, const io_ima
 {
     size_t count = keypoints->count;
     float *sigma = io_alloc(count, sizeof *sigma);
-    kb_status status = kb_keypoint_deviations(&image->view, keypoints->items, count, j->detect.detector,
-                                              j->common->parallel, j->workspace, sigma);
+    kb_error why;
+    kb_features f = io_features_view(keypoints, NULL);
+    f.detector = j->detect.detector;
+    kb_status status =
+        kb_keypoint_deviations(&image->view, &f, j->common->parallel, j->workspace, sigma, &why);
     for (size_t i = 0; i < count; i++)
         if (sigma[i] > 0) sigma[i] *= (float)((image->file.step_x + image->file.step_y) / 2);
     bool ok = status == KB_OK ? io_npy_write(path, IO_F32, 1, &count, sigma, error)
-                              : io_fail(error, "%s: %s", path, kb_status_string(status));
+                              : io_fail(error, "%s: %s", path, why.text);
     free(sigma);
     return ok;
 }
@@ -170,7 +173,7 @@ static int detect_images(detect_job *j, const io_names *images, const io_names w
     if (j->common->json) {
         io_json_begin(&j->json, stdout);
         io_json_object(&j->json, NULL);
-        io_json_string(&j->json, "detector", kb_detector_name(j->detect.detector));
+        io_json_string(&j->json, "detector", kb_name(KB_NAMES_DETECTOR, j->detect.detector));
         io_json_array(&j->json, "images");
     }
     size_t failed = detect_all(j, images, wanted);
@@ -214,7 +217,7 @@ static int detect_run(cli_common *common, void *job, int count, char **arguments
     io_names images = {0}, wanted[3] = {{0}};
     j->common = common;
     if (j->output && strcmp(j->output, "-") == 0) j->output = NULL;
-    if (!j->detect.detector) j->detect.detector = kb_detector_default();
+    if (!j->detect.detector) j->detect.detector = kb_detector_at(0);
     int code = detect_check(common, j);
     if (code != CLI_DONE) return code;
     if (!cli_claim_images(common, count, arguments, &images, &error) ||
@@ -226,7 +229,7 @@ static int detect_run(cli_common *common, void *job, int count, char **arguments
         code = cli_usage_error(common, "%zu images need -o with a folder or a pattern", images.count);
     else if (j->mask_path && !io_image_read(j->mask_path, NULL, &j->mask, &error))
         code = cli_error("%s", error.text);
-    else if (kb_workspace_create(&j->workspace) != KB_OK)
+    else if (kb_workspace_create(NULL, &j->workspace) != KB_OK)
         code = cli_error("out of memory");
     else
         code = detect_images(j, &images, wanted);

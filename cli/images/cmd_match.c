@@ -319,7 +319,7 @@ static void match_json(const match_job *job)
     io_json_array(&json, "keypoints");
     for (int i = 0; i < 2; i++) io_json_integer(&json, NULL, (int64_t)job->features[i].keypoints.count);
     io_json_end(&json);
-    if (r->look) io_json_string(&json, "look", kb_look_name(r->look));
+    if (r->look) io_json_string(&json, "look", kb_name(KB_NAMES_LOOK, r->look));
     if (r->look) io_json_number(&json, "roll", (double)r->rotation);
     io_json_integer(&json, "looks", r->looks);
     io_json_integer(&json, "candidates", (int64_t)r->candidates);
@@ -328,7 +328,7 @@ static void match_json(const match_job *job)
     io_json_integer(&json, "inliers", r->fit.inliers);
     io_json_integer(&json, "places", r->fit.places);
     io_json_string(&json, "fit", fits[job->fit]);
-    io_json_string(&json, "result", job->fit != FIT_NONE ? kb_fit_result_name(r->fit.result) : NULL);
+    io_json_string(&json, "result", job->fit != FIT_NONE ? kb_name(KB_NAMES_FIT_RESULT, r->fit.result) : NULL);
     if (geometry_found(job)) {
         io_json_array(&json, "model");
         for (int i = 0; i < 9; i++) io_json_number(&json, NULL, r->fit.model[i]);
@@ -357,7 +357,7 @@ static void match_fit_text(FILE *out, const match_job *job)
     const kb_fit_report *fit = &job->result.fit;
     const char *name = fits[job->fit];
     if (!geometry_found(job)) {
-        fprintf(out, "%-12s%s\n", name, kb_fit_result_name(fit->result));
+        fprintf(out, "%-12s%s\n", name, kb_name(KB_NAMES_FIT_RESULT, fit->result));
         if (fit->result == KB_FIT_DEGENERATE && job->fit == FIT_FUNDAMENTAL)
             fprintf(out, "            the pairs lie on one plane (or line): try --fit homography\n");
         if (fit->result == KB_FIT_DEGENERATE && job->fit == FIT_ESSENTIAL)
@@ -385,7 +385,7 @@ static void match_pose_text(FILE *out, const match_job *job)
 
 static void match_look_text(FILE *out, const pipeline_result *r)
 {
-    fprintf(out, "look        %s", kb_look_name(r->look));
+    fprintf(out, "look        %s", kb_name(KB_NAMES_LOOK, r->look));
     if (r->rotation != 0) fprintf(out, " by %.1f degrees", (double)r->rotation);
     fprintf(out, ", of %d\n", (int)r->looks);
 }
@@ -395,7 +395,9 @@ static void match_text(FILE *out, const match_job *job)
     const char *names[STEPS];
     double ms[STEPS], total = 0;
     fprintf(out, "keypoints   %zu %zu (%s)\n", job->features[0].keypoints.count, job->features[1].keypoints.count,
-            job->keypoints[0] || job->keypoints[1] ? "given" : kb_detector_name(job->pipeline.pipeline.options.detect.detector));
+            job->keypoints[0] || job->keypoints[1]
+                ? "given"
+                : kb_name(KB_NAMES_DETECTOR, job->pipeline.pipeline.options.detect.detector));
     if (job->pipeline.options.tilts)
         fprintf(out, "views       %zu per image\n", tilts_views(job->pipeline.options.tilts, NULL));
     if (job->result.look) match_look_text(out, &job->result);

@@ -208,7 +208,7 @@ static void draw_caption(sheet *s, const match_picture *p)
                                             "affinity", "essential matrix", "rotation"};
         const char *what = names[p->pipeline->options.geometry];
         snprintf(text, sizeof text, "%d inliers of %zu matches   %s %s   %s", (int)r->fit.inliers, r->count, what,
-                 kb_fit_result_name(r->fit.result), p->pipeline->info.spec->name);
+                 kb_name(KB_NAMES_FIT_RESULT, r->fit.result), p->pipeline->info.spec->name);
     }
     int shown = p->pipeline->options.no_fit ? 0 : r->fit.result == KB_FIT_FOUND ? 3 : 2;
     int32_t strip = io_text_height(2) + 2 * MARGIN, width = MARGIN + io_text_width(2, text) + 24;

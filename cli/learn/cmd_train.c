@@ -192,7 +192,7 @@ bool train_model_write(kb_model_spec *spec, const train_options *options, const 
     spec->sampler = train_sampler(options, spec->kind);
     spec->support = options->support > 0 ? (float)options->support : data->set.support > 0 ? data->set.support : 1;
     spec->sift_support = (float)options->sift_support;
-    kb_status status = kb_model_create(spec, out, &problem);
+    kb_status status = kb_model_create(spec, NULL, out, &problem);
     free(stem);
     if (status != KB_OK) {
         cli_error("the model cannot be made: %s", problem.text);
@@ -224,7 +224,7 @@ static void print_result(const train_options *o, const train_data *data, const t
     io_json_string(&json, "log", r->log);
     io_json_string(&json, "page", o->page);
     io_json_string(&json, "name", info->spec->name);
-    io_json_string(&json, "kind", kb_kind_name(info->spec->kind));
+    io_json_string(&json, "kind", kb_name(KB_NAMES_KIND, info->spec->kind));
     io_json_integer(&json, "bits", info->spec->bits);
     io_json_string(&json, "id", id);
     io_json_integer(&json, "points", (int64_t)data->set.points);
@@ -252,7 +252,7 @@ void train_tell(const cli_common *common, const train_options *o, const train_da
         cli_say(common, "on %zu points not learned from: mAP %.2f, nearest right %.2f %%, FPR95 %.2f %%",
                 r->on_held.queries, 100 * r->on_held.map, 100 * r->on_held.rate, 100 * r->on_held.fpr95);
     cli_say(common, "wrote %s (%s, %s, %d bits), %s%s%s in %.1f s", o->output, info.spec->name,
-            kb_kind_name(info.spec->kind), (int)info.spec->bits, r->log, o->page ? ", " : "", o->page ? o->page : "",
-            seconds);
+            kb_name(KB_NAMES_KIND, info.spec->kind), (int)info.spec->bits, r->log, o->page ? ", " : "",
+            o->page ? o->page : "", seconds);
     if (common->json) print_result(o, data, r, &info, seconds);
 }

@@ -105,14 +105,14 @@ static char *box_settings(const box_job *job)
     int n = snprintf(text, SETTINGS,
                      "keybits train %s%s: bits %d, loss %s, seed %llu, triplets %d, batch %d, candidates %d, "
                      "local search %d, margin %s, keep %d, channels %s, radius %d-%d%s%s, augment %s\n",
-                     kb_kind_name(o->kind), job->shared.paper ? " --paper" : "", o->bits, losses[o->loss],
+                     kb_name(KB_NAMES_KIND, o->kind), job->shared.paper ? " --paper" : "", o->bits, losses[o->loss],
                      (unsigned long long)o->seed, o->triplets, o->batch, o->candidates, o->local_search,
                      io_number_format(margin, o->margin, 9), o->keep, channels, o->min_radius, o->max_radius,
                      o->two_radii ? ", two radii" : "", o->fixed_threshold ? ", fixed threshold" : "",
                      train_augments(&job->shared) ? "on" : "off");
     if (n > 0 && o->screen) n += snprintf(text + n - 1, SETTINGS - (size_t)n, ", screen %d\n", (int)o->screen) - 1;
     if (n > 0 && o->sampler != KB_SAMPLER_PATCH)
-        n += snprintf(text + n - 1, SETTINGS - (size_t)n, ", on %s\n", kb_sampler_name(o->sampler)) - 1;
+        n += snprintf(text + n - 1, SETTINGS - (size_t)n, ", on %s\n", kb_name(KB_NAMES_SAMPLER, o->sampler)) - 1;
     if (n < 0) n = 0; /* printf, too, may run out of memory */
     snprintf(text + n, SETTINGS - (size_t)n, "learned from %zu patches of %zu points, hash %016llx\n", d->set.patches,
              d->set.points, (unsigned long long)d->hash);
@@ -172,7 +172,7 @@ static int box_learn(box_job *job, const char *text)
     if (o->started) cli_say(job->common, "going on after bit %d", o->started);
     job->started = io_clock_seconds() - (o->started ? job->log.rows[o->started - 1].seconds : 0);
 
-    io_progress_start(&job->progress, kb_kind_name(o->kind), (size_t)o->bits, job->common->quiet);
+    io_progress_start(&job->progress, kb_name(KB_NAMES_KIND, o->kind), (size_t)o->bits, job->common->quiet);
     kb_status status = kb_learn_boxes(&patches, o, boxes, NULL, &problem);
     io_progress_end(&job->progress);
     if (status != KB_OK) return cli_error("%s", problem.text);

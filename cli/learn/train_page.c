@@ -198,7 +198,7 @@ static void write_correlations(FILE *f, const bit_counts *c)
 static void write_all(FILE *f, const train_page *page, const kb_model_info *info, const bit_counts *counts)
 {
     io_html_begin(f, info->spec->name);
-    fprintf(f, "<p>%s, %d bits, id %016llx</p>\n<pre>", kb_kind_name(info->spec->kind), (int)info->spec->bits,
+    fprintf(f, "<p>%s, %d bits, id %016llx</p>\n<pre>", kb_name(KB_NAMES_KIND, info->spec->kind), (int)info->spec->bits,
             (unsigned long long)info->id);
     if (info->spec->text) io_html_text(f, info->spec->text);
     fputs("</pre>\n", f);

@@ -167,7 +167,7 @@ static bool store_thresholds(const char *path, const kb_model_spec *spec, int32_
     kb_error why;
     changed.threshold_low = low;
     changed.threshold_high = high;
-    if (kb_model_create(&changed, &model, &why) != KB_OK) return io_fail(error, "%s: %s", path, why.text);
+    if (kb_model_create(&changed, NULL, &model, &why) != KB_OK) return io_fail(error, "%s: %s", path, why.text);
     bool ok = train_model_save(model, path, error);
     kb_model_free(model);
     return ok;
@@ -226,7 +226,7 @@ static bool load_threshold_sets(threshold_job *job, const cli_common *common, in
 static bool is_built_in(const char *name)
 {
     const char *known;
-    for (int32_t i = 0; (known = kb_model_builtin_name(i, NULL)); i++)
+    for (int32_t i = 0; (known = kb_name(KB_NAMES_MODEL, i)); i++)
         if (strcmp(known, name) == 0) return true;
     return false;
 }

@@ -32,11 +32,9 @@ static void info_json(const cli_common *common)
     io_json_end(&json);
     io_json_array(&json, "models");
     const char *name;
-    int32_t available;
-    for (int32_t i = 0; (name = kb_model_builtin_name(i, &available)); i++) {
+    for (int32_t i = 0; (name = kb_name(KB_NAMES_MODEL, i)); i++) {
         io_json_object(&json, NULL);
         io_json_string(&json, "name", name);
-        io_json_bool(&json, "available", available);
         io_json_end(&json);
     }
     io_json_end(&json);
@@ -55,10 +53,7 @@ static void info_text(const cli_common *common)
         printf("  %-20s %s\n", kb_kernel_at(i).name, kb_kernel_at(i).variant);
     printf("\nmodels\n");
     const char *name;
-    int32_t available;
-    for (int32_t i = 0; (name = kb_model_builtin_name(i, &available)); i++) {
-        printf("  %-20s %s\n", name, available ? "built in" : "no table in this build");
-    }
+    for (int32_t i = 0; (name = kb_name(KB_NAMES_MODEL, i)); i++) printf("  %s\n", name);
 }
 
 static int info_run(cli_common *common, void *job, int count, char **arguments)

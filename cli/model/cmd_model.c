@@ -31,9 +31,9 @@ static void put_json(io_json *json, const kb_model_info *info, const char *file)
     io_json_object(json, NULL);
     if (file) io_json_string(json, "file", file);
     io_json_string(json, "name", spec->name);
-    io_json_string(json, "kind", kb_kind_name(spec->kind));
+    io_json_string(json, "kind", kb_name(KB_NAMES_KIND, spec->kind));
     io_json_integer(json, "bits", spec->bits);
-    io_json_string(json, "sampler", kb_sampler_name(spec->sampler));
+    io_json_string(json, "sampler", kb_name(KB_NAMES_SAMPLER, spec->sampler));
     io_json_float(json, "support", spec->support);
     if (spec->sift_support > 0) io_json_float(json, "sift_support", spec->sift_support);
     io_json_string(json, "id", id);
@@ -75,9 +75,9 @@ static void show_text(const kb_model_info *info)
     const kb_model_spec *spec = info->spec;
     char id[17];
     id_text(id, info->id);
-    printf("name      %s\nkind      %s\n", cli_shown(spec->name), kb_kind_name(spec->kind));
+    printf("name      %s\nkind      %s\n", cli_shown(spec->name), kb_name(KB_NAMES_KIND, spec->kind));
     if (spec->bits) printf("bits      %d\n", (int)spec->bits);
-    printf("sampler   %s\nsupport   %g", kb_sampler_name(spec->sampler), (double)spec->support);
+    printf("sampler   %s\nsupport   %g", kb_name(KB_NAMES_SAMPLER, spec->sampler), (double)spec->support);
     if (spec->sift_support > 0) printf(", of SIFT keypoints %g", (double)spec->sift_support);
     printf("\nid        %s\n", id);
     printf("row       %d bytes", (int)info->row_bytes);
@@ -167,8 +167,8 @@ static int model_import_run(cli_common *common, void *context, int count, char *
     KB_INIT(info);
     if (ok && kb_model_get_info(model, &info) == KB_OK) {
         cli_say(common, "%s: %s, %s, %d bits, %s sampler, support %g", job->output, info.spec->name,
-                kb_kind_name(info.spec->kind), (int)info.spec->bits, kb_sampler_name(info.spec->sampler),
-                (double)info.spec->support);
+                kb_name(KB_NAMES_KIND, info.spec->kind), (int)info.spec->bits,
+                kb_name(KB_NAMES_SAMPLER, info.spec->sampler), (double)info.spec->support);
         if (common->json) show_json(&info, job->output);
     }
     kb_model_free(model);
@@ -250,19 +250,18 @@ static int model_list_run(cli_common *common, void *context, int count, char **a
 {
     io_json json;
     const char *name;
-    int32_t available;
     (void)context, (void)count, (void)arguments;
     if (common->json) {
         io_json_begin(&json, stdout);
         io_json_array(&json, NULL);
     }
-    for (int32_t i = 0; (name = kb_model_builtin_name(i, &available)); i++) {
+    for (int32_t i = 0; (name = kb_name(KB_NAMES_MODEL, i)); i++) {
         kb_model *model = NULL;
         kb_model_info info;
         KB_INIT(info);
         if (!common->json) {
-            printf("%-12s %s\n", name, available ? "built in" : "no table in this build");
-        } else if (kb_model_builtin(name, &model) == KB_OK && kb_model_get_info(model, &info) == KB_OK) {
+            printf("%s\n", name);
+        } else if (kb_model_builtin(name, NULL, &model) == KB_OK && kb_model_get_info(model, &info) == KB_OK) {
             put_json(&json, &info, NULL);
         }
         kb_model_free(model);

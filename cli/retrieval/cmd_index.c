@@ -63,7 +63,8 @@ static void drop_known(build_job *j)
     kb_index_image image;
     void *names = NULL;
     io_names left = {0};
-    for (size_t i = 0; kb_index_get_image(j->index, i, &image); i++)
+    KB_INIT(image);
+    for (size_t i = 0; kb_index_get_image(j->index, i, &image, NULL, NULL) == KB_OK; i++)
         if (!image.removed) tsearch(image.name, &names, compare_text);
     for (size_t i = 0; i < j->images.count; i++) {
         const char *name = j->images.items[i], **found = tsearch(name, &names, compare_text);
@@ -108,7 +109,7 @@ static int build_images(build_job *j, int count, char **arguments)
     double start = io_clock_seconds();
     if (!retrieval_images(j->common, count, arguments, &j->images, &error)) return cli_error("%s", error.text);
     drop_known(j);
-    if (kb_workspace_create(&j->workspace) != KB_OK) return cli_error("out of memory");
+    if (kb_workspace_create(NULL, &j->workspace) != KB_OK) return cli_error("out of memory");
     if (!retrieval_describe(j->common, &j->pipeline, &j->reading, &j->images, "describing", add_image, j, &error))
         return cli_error("%s", error.text);
     if (j->added == 0 && j->failed > 0) return cli_error("none of %zu images could be described; nothing is written", j->images.count);
@@ -131,7 +132,8 @@ static int build_run(cli_common *common, void *job, int count, char **arguments)
     KB_INIT(options);
     options.keep_features = !j->no_features;
     options.no_signatures = j->no_signatures;
-    if (kb_index_create(j->words.vocabulary, &options, &j->index, &why) != KB_OK) return cli_error("%s", why.text);
+    if (kb_index_create(j->words.vocabulary, &options, NULL, &j->index, &why) != KB_OK)
+        return cli_error("%s", why.text);
     return build_images(j, count, arguments);
 }
 
@@ -203,8 +205,10 @@ static int add_run(cli_common *common, void *job, int count, char **arguments)
     if (!retrieval_open_for(common, &j->pipeline, &j->reading, j->index, &error)) return cli_error("%s: %s", path, error.text);
     KB_INIT(info);
     kb_index_get_info(j->index, &info);
+    KB_INIT(image);
     for (size_t i = 0; i < info.positions; i++)
-        if (kb_index_get_image(j->index, i, &image) && image.id >= j->next_id) j->next_id = image.id + 1;
+        if (kb_index_get_image(j->index, i, &image, NULL, NULL) == KB_OK && image.id >= j->next_id)
+            j->next_id = image.id + 1;
     return build_images(j, count - 1, arguments + 1);
 }
 
@@ -252,8 +256,7 @@ typedef struct query_job {
 
 static const char *image_name(const query_job *j, const kb_index_result *result)
 {
-    kb_index_image image;
-    return kb_index_get_image(j->index.index, result->position, &image) ? image.name : "";
+    return retrieval_image_name(j->index.index, result->position);
 }
 
 static void query_json(query_job *j, const char *name, size_t count, double ms)
@@ -327,7 +330,7 @@ static int query_run(cli_common *common, void *job, int count, char **arguments)
                          j->verify ? "--verify" : "exact search");
     if (j->scoring == KB_SCORING_BINARY && !info.signatures) j->scoring = KB_SCORING_TF_IDF;
     if (!cli_claim_images(common, count - 1, arguments + 1, &j->images, &error)) return cli_error("%s", error.text);
-    if (kb_workspace_create(&j->workspace) != KB_OK) return cli_error("out of memory");
+    if (kb_workspace_create(NULL, &j->workspace) != KB_OK) return cli_error("out of memory");
     j->results = io_alloc((size_t)j->k, sizeof *j->results);
     if (common->json) {
         io_json_begin(&j->json, stdout);
@@ -401,7 +404,7 @@ static int info_run(cli_common *common, void *job, int count, char **arguments)
     KB_INIT(info);
     KB_INIT(words);
     kb_index_get_info(index.index, &info);
-    kb_vocabulary_get_info(kb_index_get_vocabulary(index.index), &words);
+    kb_vocabulary_get_info(info.vocabulary, &words);
     double per_image = info.images ? (double)info.bytes / (double)info.images : 0;
     if (common->json) {
         io_json json;
@@ -415,7 +418,7 @@ static int info_run(cli_common *common, void *job, int count, char **arguments)
         io_json_number(&json, "bytes_per_image", per_image);
         io_json_string(&json, "model", words.model_name[0] ? words.model_name : NULL);
         io_json_integer(&json, "words", words.words);
-        io_json_string(&json, "detector", info.detector ? kb_detector_name(info.detector) : NULL);
+        io_json_string(&json, "detector", info.detector ? kb_name(KB_NAMES_DETECTOR, info.detector) : NULL);
         io_json_integer(&json, "revision", info.revision);
         io_json_string(&json, "rows", !info.detector ? NULL : info.upright ? "upright" : "oriented");
         io_json_integer(&json, "max_size", info.max_size);
@@ -429,7 +432,7 @@ static int info_run(cli_common *common, void *job, int count, char **arguments)
         char limit[32] = "images of any size";
         if (info.max_size) snprintf(limit, sizeof limit, "images up to %d px", (int)info.max_size);
         if (info.detector)
-            printf("keypoints   %s, revision %d, %s, %s\n", kb_detector_name(info.detector), (int)info.revision,
+            printf("keypoints   %s, revision %d, %s, %s\n", features_detector_name(info.detector), (int)info.revision,
                    info.upright ? "upright" : "oriented", limit);
         else printf("keypoints   of an unknown detector\n");
     }
@@ -456,16 +459,15 @@ static void list_json(const kb_index *index)
     io_json json;
     io_json_begin(&json, stdout);
     io_json_array(&json, NULL);
-    for (size_t i = 0; kb_index_get_image(index, i, &image); i++) {
-        int32_t width = 0, height = 0;
-        kb_index_get_size(index, i, &width, &height);
+    KB_INIT(image);
+    for (size_t i = 0; kb_index_get_image(index, i, &image, NULL, NULL) == KB_OK; i++) {
         io_json_object(&json, NULL);
         io_json_string(&json, "image", image.name);
         io_json_integer(&json, "id", (int64_t)image.id);
         io_json_integer(&json, "keypoints", image.rows);
         io_json_integer(&json, "words", image.words);
-        io_json_integer(&json, "width", width);
-        io_json_integer(&json, "height", height);
+        io_json_integer(&json, "width", image.width);
+        io_json_integer(&json, "height", image.height);
         io_json_end(&json);
     }
     io_json_end(&json);
@@ -479,7 +481,8 @@ static int list_run(cli_common *common, void *job, int count, char **arguments)
     (void)job, (void)count;
     if (!retrieval_index_open(arguments[0], &index, &error)) return cli_error("%s", error.text);
     if (common->json) list_json(index.index);
-    for (size_t i = 0; !common->json && kb_index_get_image(index.index, i, &image); i++)
+    KB_INIT(image);
+    for (size_t i = 0; !common->json && kb_index_get_image(index.index, i, &image, NULL, NULL) == KB_OK; i++)
         printf("%s\n", cli_shown(image.name));
     retrieval_index_close(&index);
     return CLI_DONE;
@@ -505,7 +508,8 @@ typedef struct remove_job {
 
 static bool find_name(const kb_index *index, const char *name, kb_index_image *image)
 {
-    for (size_t i = 0; kb_index_get_image(index, i, image); i++)
+    KB_INIT(*image);
+    for (size_t i = 0; kb_index_get_image(index, i, image, NULL, NULL) == KB_OK; i++)
         if (!image->removed && strcmp(image->name, name) == 0) return true;
     return false;
 }
@@ -515,8 +519,9 @@ static bool remove_name(kb_index *index, const char *name, io_error *error)
 {
     kb_index_image image, other;
     size_t removed = 0;
+    KB_INIT(other);
     for (; find_name(index, name, &image); removed++) {
-        for (size_t i = 0; kb_index_get_image(index, i, &other); i++)
+        for (size_t i = 0; kb_index_get_image(index, i, &other, NULL, NULL) == KB_OK; i++)
             if (!other.removed && other.id == image.id && strcmp(other.name, name) != 0)
                 return io_fail(error, "%s: %s has the same id, and would go too", name, other.name);
         kb_index_remove(index, image.id, NULL);

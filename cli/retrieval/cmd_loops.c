@@ -43,7 +43,7 @@ static bool note_scores(loops_job *j, const kb_features *view, kb_error *why)
 static bool detector_make(loops_job *j, const features *f, kb_error *why)
 {
     j->options.threshold = 3 * photos_step(f->width, f->height, j->reading.max_size);
-    return kb_loop_detector_create(j->words.vocabulary, &j->options, &j->detector, why) == KB_OK;
+    return kb_loop_detector_create(j->words.vocabulary, &j->options, NULL, &j->detector, why) == KB_OK;
 }
 
 static bool take_image(void *context, size_t index, features *f, const char *why)
@@ -51,6 +51,7 @@ static bool take_image(void *context, size_t index, features *f, const char *why
     loops_job *j = context;
     kb_error error;
     kb_loop loop;
+    KB_INIT(loop);
     if (!f) {
         cli_error("%s", why);
         j->failed++;
@@ -98,7 +99,7 @@ static void loops_json(const loops_job *j, double seconds)
         io_json_number(&json, "score", loop->score);
         io_json_integer(&json, "inliers", loop->inliers);
         io_json_integer(&json, "places", loop->places);
-        io_json_string(&json, "geometry", kb_geometry_name(loop->geometry));
+        io_json_string(&json, "geometry", kb_name(KB_NAMES_GEOMETRY, loop->geometry));
         io_json_array(&json, "model");
         for (int k = 0; k < 9; k++) io_json_number(&json, NULL, loop->model[k]);
         io_json_end(&json);
@@ -121,7 +122,7 @@ static bool loops_csv(const loops_job *j, io_error *error)
         fputc(',', out);
         io_csv_text(out, name_of(j, loop->reference));
         fprintf(out, ",%s,%d,%s", io_number_shortest(number, loop->score, false), loop->inliers,
-                kb_geometry_name(loop->geometry));
+                kb_name(KB_NAMES_GEOMETRY, loop->geometry));
         for (int k = 0; k < 9; k++) fprintf(out, ",%s", io_number_shortest(number, loop->model[k], false));
         fputc('\n', out);
     }
@@ -158,9 +159,10 @@ static bool loops_open(loops_job *j, int count, char **arguments, io_error *erro
         !photos_vocabulary_open(j->vocabulary, &j->pipeline.pipeline.info, &j->words, error) ||
         !loops_images(j, count, arguments, error))
         return false;
-    if (kb_workspace_create(&j->workspace) != KB_OK) return io_fail(error, "out of memory");
+    if (kb_workspace_create(NULL, &j->workspace) != KB_OK) return io_fail(error, "out of memory");
     if (!j->page) return true;
-    if (kb_index_create(j->words.vocabulary, NULL, &j->index, &why) != KB_OK) return io_fail(error, "%s", why.text);
+    if (kb_index_create(j->words.vocabulary, NULL, NULL, &j->index, &why) != KB_OK)
+        return io_fail(error, "%s", why.text);
     j->scores = io_alloc(j->images.count * j->images.count, sizeof *j->scores);
     for (size_t i = 0; i < j->images.count * j->images.count; i++) j->scores[i] = NAN;
     return true;

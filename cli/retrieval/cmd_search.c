@@ -25,8 +25,7 @@ typedef struct search_job {
 
 static const char *result_name(const search_job *j, const kb_index_result *result)
 {
-    kb_index_image image;
-    return kb_index_get_image(j->index.index, result->position, &image) ? image.name : "";
+    return retrieval_image_name(j->index.index, result->position);
 }
 
 /* Verified results come first; NULL: there is none. */
@@ -72,14 +71,15 @@ static void invert(const double m[9], double to[9])
 /* The homography goes from the photograph to the picture, whose size the index may know. */
 static void outline_find(search_job *j)
 {
-    int32_t width, height;
+    kb_index_image image;
     double back[9];
+    KB_INIT(image);
     const kb_index_result *best = found(j);
     if (!best || best->geometry != KB_GEOMETRY_HOMOGRAPHY) return;
-    if (kb_index_get_size(j->index.index, best->position, &width, &height) != KB_OK) return;
-    if (width == 0 || height == 0) return;
+    if (kb_index_get_image(j->index.index, best->position, &image, NULL, NULL) != KB_OK) return;
+    if (image.width == 0 || image.height == 0) return;
     invert(best->model, back);
-    map_corners(back, width, height, j->outline);
+    map_corners(back, image.width, image.height, j->outline);
     j->outlined = true;
     for (int i = 0; i < 8; i++) j->outlined = j->outlined && isfinite(j->outline[i / 2][i % 2]);
 }
@@ -147,7 +147,7 @@ static void search_json(const search_job *j, const char *photo)
     }
     io_json_end(&json);
     if (best) {
-        io_json_string(&json, "geometry", kb_geometry_name(best->geometry));
+        io_json_string(&json, "geometry", kb_name(KB_NAMES_GEOMETRY, best->geometry));
         io_json_array(&json, "model");
         for (int i = 0; i < 9; i++) io_json_number(&json, NULL, best->model[i]);
         io_json_end(&json);

@@ -149,7 +149,7 @@ static bool train_write(train_job *j, io_error *error)
     o.images = j->images;
     o.parallel = j->common->parallel;
     double start = io_clock_seconds();
-    if (kb_vocabulary_train(j->rows, j->count, j->row_bytes, &o, &vocabulary, &why) != KB_OK)
+    if (kb_vocabulary_train(j->rows, j->count, j->row_bytes, &o, NULL, &vocabulary, &why) != KB_OK)
         return io_fail(error, "%s", why.text);
     double seconds = io_clock_seconds() - start;
     io_vocabulary_format_of(j->output, &format);
@@ -369,7 +369,7 @@ static bool name_model(const char *name, const kb_vocabulary *from, kb_vocabular
     spec.model_name = info.spec->name;
     bool ok = info.row_bytes == v.row_bytes ||
               io_fail(error, "rows of %d bytes, but those of the model %s have %d", v.row_bytes, name, info.row_bytes);
-    if (ok && kb_vocabulary_create(&spec, out, &why) != KB_OK) ok = io_fail(error, "%s", why.text);
+    if (ok && kb_vocabulary_create(&spec, NULL, out, &why) != KB_OK) ok = io_fail(error, "%s", why.text);
     io_tree_free(&tree);
     kb_model_free(model);
     return ok;

@@ -126,7 +126,7 @@ bool retrieval_index_open(const char *path, retrieval_index *out, io_error *erro
     kb_error why;
     memset(out, 0, sizeof *out);
     if (!io_mapping_open(path, &out->file, error)) return false;
-    if (kb_index_load(out->file.data, out->file.size, &out->index, &why) == KB_OK) return true;
+    if (kb_index_load(out->file.data, out->file.size, NULL, &out->index, &why) == KB_OK) return true;
     io_mapping_close(&out->file);
     return io_fail(error, "%s: %s", path, why.text);
 }
@@ -138,13 +138,21 @@ void retrieval_index_close(retrieval_index *index)
     memset(index, 0, sizeof *index);
 }
 
+const char *retrieval_image_name(const kb_index *index, size_t position)
+{
+    kb_index_image image;
+    KB_INIT(image);
+    return kb_index_get_image(index, position, &image, NULL, NULL) == KB_OK ? image.name : "";
+}
+
 double retrieval_threshold(const kb_index *index, int32_t max_size)
 {
     kb_index_image image;
-    int32_t width, height, least = INT32_MAX;
-    for (size_t i = 0; kb_index_get_image(index, i, &image); i++) {
-        if (image.removed || kb_index_get_size(index, i, &width, &height) != KB_OK) continue;
-        int32_t longer = width > height ? width : height;
+    int32_t least = INT32_MAX;
+    KB_INIT(image);
+    for (size_t i = 0; kb_index_get_image(index, i, &image, NULL, NULL) == KB_OK; i++) {
+        if (image.removed) continue;
+        int32_t longer = image.width > image.height ? image.width : image.height;
         least = longer < least ? longer : least;
     }
     return 3 * photos_step(least == INT32_MAX ? 0 : least, 0, max_size);
@@ -174,16 +182,16 @@ static bool settle_keypoints(const kb_index_info *index, pipeline_options *o, io
     if (!index->detector) return true;
     if (!d->detector) d->detector = index->detector;
     if (d->detector != index->detector)
-        return io_fail(error, "the index has keypoints of %s, not of %s", kb_detector_name(index->detector),
-                       kb_detector_name(d->detector));
+        return io_fail(error, "the index has keypoints of %s, not of %s", features_detector_name(index->detector),
+                       features_detector_name(d->detector));
     if (index->revision != kb_detector_revision(d->detector))
         return io_fail(error, "the index has keypoints of revision %d of %s, and this program finds revision %d: build it "
-                       "again", (int)index->revision, kb_detector_name(d->detector),
+                       "again", (int)index->revision, features_detector_name(d->detector),
                        (int)kb_detector_revision(d->detector));
     if (index->upright && !o->angles) o->angles = KB_ORIENTATION_NONE;
     if ((o->angles == KB_ORIENTATION_NONE) != (index->upright == 1))
         return io_fail(error, "the index has %s rows, and --orientation %s gives others", rows,
-                       kb_orientation_name(o->angles));
+                       kb_name(KB_NAMES_ORIENTATION, o->angles));
     return reading->max_size == index->max_size ||
            io_fail(error, "the index has images up to %d px (0: of any size), not up to %d", (int)index->max_size,
                    (int)reading->max_size);
@@ -197,7 +205,7 @@ bool retrieval_open_for(cli_common *common, cli_pipeline *p, io_read_options *re
     KB_INIT(kept);
     if (kb_index_get_info(index, &kept) != KB_OK || !settle_keypoints(&kept, &p->options, reading, error)) return false;
     KB_INIT(info);
-    kb_vocabulary_get_info(kb_index_get_vocabulary(index), &info);
+    kb_vocabulary_get_info(kept.vocabulary, &info);
     bool named = p->model_name != NULL;
     if (!named && info.model_name[0]) p->model_name = info.model_name;
     if (!retrieval_open(common, p, error)) return false;

@@ -43,6 +43,8 @@ void retrieval_index_close(retrieval_index *index);
  * it is opened. Returns the lock, or -1. */
 int retrieval_index_lock(const cli_common *common, const char *path, io_error *error);
 void retrieval_index_unlock(int lock);
+/* The name of an image of an index; "" when it has none. It lives until the index changes. */
+const char *retrieval_image_name(const kb_index *index, size_t position);
 /* The largest error of an inlier, px of the file: 3 px of the images as they were described, where the smallest image of
  * the index was shrunk to max_size. */
 double retrieval_threshold(const kb_index *index, int32_t max_size);

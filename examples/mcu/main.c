@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "board.h"
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 
 #define WIDTH 320
 #define HEIGHT 240
@@ -146,7 +146,7 @@ static size_t workspace_needed(int32_t width, int32_t height, const kb_model *mo
     limits.detect = &detect;
     limits.model = model;
     limits.rows_a = limits.rows_b = MOST;
-    return kb_workspace_needed(&limits, &bytes) == KB_OK ? bytes : 0;
+    return kb_workspace_reserve(NULL, &limits, &bytes, NULL) == KB_OK ? bytes : 0;
 }
 
 static int run_size(int32_t width, int32_t height, const kb_model *model)
@@ -180,7 +180,7 @@ int main(void)
 {
     kb_allocator allocator = {model_allocate, model_release, NULL};
     kb_model *model;
-    kb_status status = kb_model_load_with(model_start, (size_t)(model_end - model_start), &allocator, &model, NULL);
+    kb_status status = kb_model_load(model_start, (size_t)(model_end - model_start), &allocator, &model, NULL);
     if (status != KB_OK) return failed("model", status);
     if (run_size(320, 240, model) || run_size(160, 120, model)) return 1;
     say("model_bytes", (unsigned long)model_used);

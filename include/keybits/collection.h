@@ -24,11 +24,15 @@
 #ifndef KEYBITS_COLLECTION_H
 #define KEYBITS_COLLECTION_H
 
-#include "keybits/keybits.h"
+#include "keybits/index.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* A vocabulary that is built into this library, such as "bag256-1k"; KB_E_UNKNOWN for another name. Release with
+ * kb_vocabulary_free. */
+KB_API kb_status kb_collection_vocabulary(const char *name, const kb_allocator *allocator, kb_vocabulary **out);
 
 /* Which pairs of images are matched. */
 typedef enum kb_pairs {

@@ -2,8 +2,8 @@
 /* keybits: retrieval. A vocabulary turns descriptors into words, an index finds the images that share words with a
  * query, and a loop detector finds the places that a camera comes back to (docs/index.md).
  *
- *     kb_vocabulary_load(data, size, &vocabulary, NULL);
- *     kb_index_create(vocabulary, NULL, &index, NULL);
+ *     kb_vocabulary_load(data, size, NULL, &vocabulary, NULL);
+ *     kb_index_create(vocabulary, NULL, NULL, &index, NULL);
  *     kb_index_add(index, &features, id, "room.png", NULL, NULL);
  *     kb_index_query(index, &features, NULL, NULL, results, 10, &count, NULL);
  *
@@ -80,35 +80,26 @@ typedef struct kb_vocabulary_options {
                                  words their weight ln(images / images with the word). NULL: every word weighs 1. */
     size_t images;
     const kb_parallel *parallel;
+    int32_t (*report)(void *context, size_t done, size_t total); /* called between steps, by the thread that calls the
+                                 library; 0 stops with KB_E_STOPPED. NULL: none */
+    void *report_context;
 } kb_vocabulary_options;
 
 /* Learns a vocabulary from n rows (1 to 2^32 - 1) by hierarchical k-majority clustering. The same rows and options give
  * the same bytes on any number of threads. Memory besides the rows: about 12 bytes per row, and the result. error may
  * be NULL. */
 KB_API kb_status kb_vocabulary_train(const uint8_t *rows, size_t n, size_t row_bytes,
-                                     const kb_vocabulary_options *options, kb_vocabulary **out, kb_error *error);
-KB_API kb_status kb_vocabulary_train_with(const uint8_t *rows, size_t n, size_t row_bytes,
-                                          const kb_vocabulary_options *options, const kb_allocator *allocator,
-                                          kb_vocabulary **out, kb_error *error);
+                                     const kb_vocabulary_options *options, const kb_allocator *allocator,
+                                     kb_vocabulary **out, kb_error *error);
 
 /* Opens a vocabulary file that lies in memory, such as a mapped file. data is borrowed: it must stay as it is until
  * kb_vocabulary_free. Any bytes are safe: KB_E_FORMAT, KB_E_TRUNCATED, KB_E_CHECKSUM or KB_E_TABLE with a sentence in
  * error (may be NULL). */
-KB_API kb_status kb_vocabulary_load(const void *data, size_t size, kb_vocabulary **out, kb_error *error);
-KB_API kb_status kb_vocabulary_load_with(const void *data, size_t size, const kb_allocator *allocator,
-                                         kb_vocabulary **out, kb_error *error);
+KB_API kb_status kb_vocabulary_load(const void *data, size_t size, const kb_allocator *allocator, kb_vocabulary **out,
+                                    kb_error *error);
 /* The block of memory that is the file; lives as long as the vocabulary. NULL gives NULL and 0. */
 KB_API const void *kb_vocabulary_data(const kb_vocabulary *vocabulary, size_t *size);
 KB_API void kb_vocabulary_free(kb_vocabulary *vocabulary);
-
-/* DBoW2's numbers; kept for conversion. */
-typedef enum kb_weighting {
-    KB_WEIGHTING_TF_IDF = 0,
-    KB_WEIGHTING_TF = 1,
-    KB_WEIGHTING_IDF = 2,
-    KB_WEIGHTING_BINARY = 3,
-    KB_WEIGHTING_INT32 = 0x7fffffff
-} kb_weighting;
 
 typedef struct kb_vocabulary_info {
     uint32_t struct_size;
@@ -117,39 +108,12 @@ typedef struct kb_vocabulary_info {
     int32_t row_bytes;
     int32_t branching, levels; /* as it was trained; the tree may have fewer */
     int32_t scoring;           /* 0 to 5 as DBoW2 numbers them; 0 is L1. Only noted. */
-    kb_weighting weighting;
+    int32_t weighting;         /* a kb_weighting */
     uint64_t model_id;         /* 0: unknown */
     const char *model_name;    /* "" when unknown; lives as long as the vocabulary */
     size_t bytes;
 } kb_vocabulary_info;
 KB_API kb_status kb_vocabulary_get_info(const kb_vocabulary *vocabulary, kb_vocabulary_info *info);
-
-/* One node. Children follow each other; a node's number is above its parent's. */
-typedef struct kb_vocabulary_node {
-    uint32_t first_child, children; /* children 0: a leaf */
-    uint32_t word;                  /* of a leaf: 0, 1, ... in the order of nodes; else UINT32_MAX */
-    double weight;                  /* of a leaf; else 0 */
-    const uint8_t *row;             /* row_bytes; that of the root is zero */
-} kb_vocabulary_node;
-/* False when there is no such node. */
-KB_API int32_t kb_vocabulary_get_node(const kb_vocabulary *vocabulary, uint32_t index, kb_vocabulary_node *node);
-
-/* Makes a vocabulary from a given tree. Node 0 is the root; parents[i] < i. Nodes keep their order when the children of
- * each are consecutive, otherwise they are put into breadth-first order. */
-typedef struct kb_vocabulary_spec {
-    uint32_t struct_size;
-    uint32_t nodes;            /* with the root, 2 to 2^31 - 1 */
-    const uint32_t *parents;   /* one per node; that of the root is not read */
-    const uint8_t *rows;       /* nodes x row_bytes; that of the root is not read */
-    const double *weights;     /* one per node, finite and not negative; only those of leaves matter */
-    int32_t row_bytes, branching, levels, scoring;
-    kb_weighting weighting;
-    uint64_t model_id;
-    const char *model_name;    /* NULL: unknown; at most 63 bytes */
-} kb_vocabulary_spec;
-KB_API kb_status kb_vocabulary_create(const kb_vocabulary_spec *spec, kb_vocabulary **out, kb_error *error);
-KB_API kb_status kb_vocabulary_create_with(const kb_vocabulary_spec *spec, const kb_allocator *allocator,
-                                           kb_vocabulary **out, kb_error *error);
 
 typedef struct kb_words_options {
     uint32_t struct_size;
@@ -179,10 +143,8 @@ typedef struct kb_index_options {
 } kb_index_options;
 
 /* The vocabulary is borrowed: it must live as long as the index. options and error may be NULL. */
-KB_API kb_status kb_index_create(const kb_vocabulary *vocabulary, const kb_index_options *options, kb_index **out,
-                                 kb_error *error);
-KB_API kb_status kb_index_create_with(const kb_vocabulary *vocabulary, const kb_index_options *options,
-                                      const kb_allocator *allocator, kb_index **out, kb_error *error);
+KB_API kb_status kb_index_create(const kb_vocabulary *vocabulary, const kb_index_options *options,
+                                 const kb_allocator *allocator, kb_index **out, kb_error *error);
 KB_API void kb_index_free(kb_index *index);
 
 /* Adds an image behind all others; its position counts up from 0. id is the caller's and is not looked at (several
@@ -231,6 +193,7 @@ typedef struct kb_index_result {
     int32_t inliers, places; /* of the verification (kb_pair_verify): 0: it failed; -1: it was not tried */
     kb_geometry geometry;    /* of the model; 0: none */
     double model[9];         /* from the query to the image; zeros unless verified */
+    int32_t reserved[5];
 } kb_index_result;
 
 /* Finds up to `capacity` images with a score above 0, best first (ties: the earlier image); *count are written. With
@@ -249,28 +212,27 @@ typedef struct kb_index_info {
     uint64_t bytes;               /* of memory, or of the file, without the vocabulary */
     kb_detector detector;         /* of the first image that told: how keypoints of all images and queries are found, as */
     int32_t revision, upright, max_size; /* kb_features has it. 0: unknown */
+    const kb_vocabulary *vocabulary; /* lives as long as the index */
 } kb_index_info;
 KB_API kb_status kb_index_get_info(const kb_index *index, kb_index_info *info);
-KB_API const kb_vocabulary *kb_index_get_vocabulary(const kb_index *index);
 
 /* One image; pointers live until the index changes. */
 typedef struct kb_index_image {
+    uint32_t struct_size;
+    int32_t removed;       /* 1: it has no name and no features any more */
     uint64_t id;
-    const char *name;    /* "" when it has none */
+    const char *name;      /* "" when it has none */
     uint32_t rows, words;
-    int32_t removed;     /* 1: it has no name and no features any more */
+    int32_t width, height; /* 0 where kb_features did not tell */
 } kb_index_image;
-/* False when there is no such position. */
-KB_API int32_t kb_index_get_image(const kb_index *index, size_t position, kb_index_image *image);
 
-/* The width and height of an image, to draw its outline; 0 where kb_features did not tell. */
-KB_API kb_status kb_index_get_size(const kb_index *index, size_t position, int32_t *width, int32_t *height);
-
-/* The kept features of an image, to draw or match them: kb_index_image.rows keypoints are written to keypoints (may be
- * NULL), with what is kept of them: x, y, size and angle; *rows points to their descriptors, which live until the index
- * changes; *count is how many there are (both may be NULL). KB_E_KIND when the index keeps no features. */
-KB_API kb_status kb_index_get_features(const kb_index *index, size_t position, kb_keypoint *keypoints,
-                                       const uint8_t **rows, size_t *count);
+/* Fills image, and features with what the index keeps of it, to draw or match them; both are set with KB_INIT and may be
+ * NULL. features->keypoints, unless it is NULL, has room for features->capacity keypoints (otherwise KB_E_SPACE), of
+ * which x, y, size and angle are kept; features->rows is set to the index's own rows, which must not be written and live
+ * until it changes. KB_E_ARGUMENT when there is no such position, KB_E_KIND for features that the index does not keep.
+ * error may be NULL. */
+KB_API kb_status kb_index_get_image(const kb_index *index, size_t position, kb_index_image *image, kb_features *features,
+                                    kb_error *error);
 
 /* Writes the index as a file by calls of write(self, data, size), which returns KB_OK to go on. Removed images are not
  * in the file, so that positions there have no gaps; the index stays as it is. The same images in the same order give
@@ -281,9 +243,8 @@ KB_API kb_status kb_index_save(const kb_index *index, kb_write write, void *self
 /* Opens an index file in memory, such as a mapped file; data is borrowed and must stay until kb_index_free. Images can
  * be added to it, in memory. Any bytes are safe. Lists and rows are not read here: kb_index_check reads all of the file
  * and gives KB_E_CHECKSUM when it is damaged. error may be NULL. */
-KB_API kb_status kb_index_load(const void *data, size_t size, kb_index **out, kb_error *error);
-KB_API kb_status kb_index_load_with(const void *data, size_t size, const kb_allocator *allocator, kb_index **out,
-                                    kb_error *error);
+KB_API kb_status kb_index_load(const void *data, size_t size, const kb_allocator *allocator, kb_index **out,
+                               kb_error *error);
 KB_API kb_status kb_index_check(const kb_index *index);
 
 /* ----------------------------------------------------------------------------------------------------- loop closing */
@@ -302,6 +263,7 @@ typedef struct kb_loop_options {
 } kb_loop_options;
 
 typedef struct kb_loop {
+    uint32_t struct_size;    /* set with KB_INIT */
     int32_t found;           /* 1: a loop */
     size_t query, reference; /* positions */
     double score;            /* of the reference, before verification */
@@ -315,13 +277,48 @@ typedef struct kb_loop {
 typedef struct kb_loop_detector kb_loop_detector;
 /* The vocabulary is borrowed. options and error may be NULL. */
 KB_API kb_status kb_loop_detector_create(const kb_vocabulary *vocabulary, const kb_loop_options *options,
-                                         kb_loop_detector **out, kb_error *error);
-KB_API kb_status kb_loop_detector_create_with(const kb_vocabulary *vocabulary, const kb_loop_options *options,
-                                              const kb_allocator *allocator, kb_loop_detector **out, kb_error *error);
+                                         const kb_allocator *allocator, kb_loop_detector **out, kb_error *error);
 KB_API void kb_loop_detector_free(kb_loop_detector *detector);
 /* Looks for a loop and adds the image. "None found" is a result. Features need keypoints. */
 KB_API kb_status kb_loop_detector_add(kb_loop_detector *detector, const kb_features *features, kb_workspace *workspace,
                                       kb_loop *loop, kb_error *error);
+
+/* ------------------------------------------------------------------------------------------ trees of other programs */
+
+/* DBoW2's numbers; kept for conversion. */
+typedef enum kb_weighting {
+    KB_WEIGHTING_TF_IDF = 0,
+    KB_WEIGHTING_TF = 1,
+    KB_WEIGHTING_IDF = 2,
+    KB_WEIGHTING_BINARY = 3,
+    KB_WEIGHTING_INT32 = 0x7fffffff
+} kb_weighting;
+
+/* One node. Children follow each other; a node's number is above its parent's. */
+typedef struct kb_vocabulary_node {
+    uint32_t first_child, children; /* children 0: a leaf */
+    uint32_t word;                  /* of a leaf: 0, 1, ... in the order of nodes; else UINT32_MAX */
+    double weight;                  /* of a leaf; else 0 */
+    const uint8_t *row;             /* row_bytes; that of the root is zero */
+} kb_vocabulary_node;
+/* 1, or 0 when there is no such node. */
+KB_API int32_t kb_vocabulary_get_node(const kb_vocabulary *vocabulary, uint32_t index, kb_vocabulary_node *node);
+
+/* Makes a vocabulary from a given tree. Node 0 is the root; parents[i] < i. Nodes keep their order when the children of
+ * each are consecutive, otherwise they are put into breadth-first order. */
+typedef struct kb_vocabulary_spec {
+    uint32_t struct_size;
+    uint32_t nodes;            /* with the root, 2 to 2^31 - 1 */
+    const uint32_t *parents;   /* one per node; that of the root is not read */
+    const uint8_t *rows;       /* nodes x row_bytes; that of the root is not read */
+    const double *weights;     /* one per node, finite and not negative; only those of leaves matter */
+    int32_t row_bytes, branching, levels, scoring;
+    kb_weighting weighting;
+    uint64_t model_id;
+    const char *model_name;    /* NULL: unknown; at most 63 bytes */
+} kb_vocabulary_spec;
+KB_API kb_status kb_vocabulary_create(const kb_vocabulary_spec *spec, const kb_allocator *allocator,
+                                      kb_vocabulary **out, kb_error *error);
 
 #ifdef __cplusplus
 }

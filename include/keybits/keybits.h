@@ -3,24 +3,25 @@
  *
  *     image -> keypoints -> descriptors -> matches -> geometry     and     descriptors -> words -> images (retrieval)
  *
- * This header is the public API of the pipeline and its manual, from simple to advanced; index.h adds retrieval, and
- * learn.h learning. The rules below hold for all three. They compile as C99 and as C++11. The shortest program:
+ * This header is the public API of the pipeline and its manual: images, features, matches, geometry, and then what
+ * fewer programs need. advanced.h adds tables of models, samples, pyramids, allocators and instruction sets, index.h
+ * retrieval, and learn.h learning. The rules below hold for all. They compile as C99 and as C++11. The shortest program:
  *
- *     kb_model_builtin("bad256", &model);
+ *     kb_model_builtin("bad256", NULL, &model);
  *     KB_INIT(a);
  *     a.capacity = 2000, a.keypoints = keypoints, a.rows = rows, a.rows_size = sizeof rows;
  *     kb_detect_and_describe(model, &image, NULL, NULL, NULL, &a, NULL);
  *     kb_match_features(&a, &b, NULL, NULL, matches, &count, NULL);
  *
- * Every NULL above is an option, a workspace or an output that may be left out.
+ * Every NULL above is an option, an allocator, a workspace or an output that may be left out.
  *
  * Rules for every function
  *   Parameters  The order is: object, inputs with their counts, options, workspace, outputs, error.
  *   Ownership   The caller owns every input and every output buffer; inputs are not kept after the call unless the
- *               comment says so. What kb_*_create, kb_*_load and kb_model_builtin return is released by the matching
- *               kb_*_free, which accepts NULL.
+ *               comment says so. What kb_*_create, kb_*_load and kb_*_builtin return is released by the matching
+ *               kb_*_free, which accepts NULL. They take a kb_allocator (advanced.h); NULL means malloc and free.
  *   Threads     Any number of threads may call at the same time. A kb_model is immutable and may be shared. A
- *               kb_workspace and a kb_pool serve one call at a time. There is no mutable global state but kb_cpu_limit.
+ *               kb_workspace and a pool serve one call at a time. There is no mutable global state but kb_cpu_limit.
  *               The library starts no threads except in kb_pool_create.
  *   Errors      Every function that can fail returns a kb_status. Nothing prints, aborts or sets errno. When a call
  *               fails, its outputs are undefined (a handle is NULL) and its inputs are untouched. "Nothing found" is a
@@ -36,7 +37,8 @@
  *               too. Zero in an option means its default. A program that was compiled against an older header gets the
  *               defaults for newer options. One that was compiled against a newer header works as long as the fields
  *               that this version does not know are zero; otherwise, and for a size that no version had, the result is
- *               KB_E_STRUCT. Structs without struct_size never change.
+ *               KB_E_STRUCT. Structs without struct_size never change; a field `reserved` is room for later versions,
+ *               zero in inputs and undefined in outputs.
  *   Same bits   The same model and input give the same bits on every machine, instruction set, compiler and number of
  *               threads. The model id (kb_model_info.id) covers the tables and the revision of the arithmetic: equal
  *               ids mean equal bits, also between versions of the library.
@@ -98,17 +100,35 @@ typedef enum kb_status {
     KB_E_KIND = -10,       /* the model does not support the call, such as float rows of a binary model; or another
                               kind than BAD in a build for BAD only */
     KB_E_SPACE = -11,      /* the output buffer is too small */
-    KB_E_MODEL = -12,      /* the rows come from another model than the vocabulary or index */
+    KB_E_MODEL = -12,      /* rows of different models, or keypoints of different detectors */
     KB_E_STRUCT = -13,     /* a struct_size is not set, or a field that this version does not know is not zero */
+    KB_E_STOPPED = -14,    /* the caller's own function stopped the call */
     KB_STATUS_INT32 = 0x7fffffff
 } kb_status;
 
 /* An English phrase in static storage, never NULL, for any number. */
 KB_API const char *kb_status_string(kb_status status);
-/* The version of the library in use, "major.minor.patch" and as a number (KB_VERSION is the header's): major x 10000 +
- * minor x 100 + patch. */
+/* The version of the library in use, "major.minor.patch"; KB_VERSION_STRING is the header's. */
 KB_API const char *kb_version(void);
-KB_API int32_t kb_version_number(void);
+
+/* What has names, for kb_name. */
+typedef enum kb_names {
+    KB_NAMES_DETECTOR = 1,    /* of kb_detector: "hessian", "orb", ... */
+    KB_NAMES_SELECTION = 2,   /* of kb_selection */
+    KB_NAMES_ORIENTATION = 3, /* of kb_orientation */
+    KB_NAMES_LOOK = 4,        /* of kb_look */
+    KB_NAMES_GEOMETRY = 5,    /* of kb_geometry */
+    KB_NAMES_FIT_RESULT = 6,  /* of kb_fit_result, as phrases */
+    KB_NAMES_KIND = 7,        /* of kb_kind */
+    KB_NAMES_SAMPLER = 8,     /* of kb_sampler */
+    KB_NAMES_MODEL = 9,       /* built-in models that this build has, from 0 */
+    KB_NAMES_PRESET = 10,     /* presets (kb_model_scale), from 0 */
+    KB_NAMES_INT32 = 0x7fffffff
+} kb_names;
+
+/* The name of a value in lower case, in static storage; NULL when the value has none. Values have no gaps (but looks,
+ * which are powers of two), so that a loop until NULL lists all. */
+KB_API const char *kb_name(kb_names names, int32_t value);
 
 /* Details of a failure, for people and for programs. It needs no initialisation and holds no memory to release; it is
  * defined after a call that failed. */
@@ -116,11 +136,14 @@ typedef struct kb_error {
     char text[192];    /* a sentence that names the value at fault */
     const char *field; /* the field of the input struct at fault, such as "boxes"; "" for none. Static storage */
     int32_t row;       /* the row of that field at fault, from 0; -1 when it is none */
+    int32_t reserved[9];
 } kb_error;
 
-/* Memory and threads that most calls accept ("memory" and "threads" below); both may be NULL. */
+/* Memory and threads that most calls accept ("memory" and "threads" below), and the source of memory of an object
+ * (advanced.h); all may be NULL. */
 typedef struct kb_workspace kb_workspace;
 typedef struct kb_parallel kb_parallel;
+typedef struct kb_allocator kb_allocator;
 
 /* Sets all bytes of a struct to zero, and its struct_size: kb_describe_options o; KB_INIT(o); */
 #define KB_INIT(s)                                              \
@@ -136,13 +159,19 @@ typedef struct kb_parallel kb_parallel;
 typedef enum kb_format {
     KB_FORMAT_GRAY8 = 0,
     KB_FORMAT_GRAY16 = 1, /* native byte order; see kb_image.white */
+    KB_FORMAT_RGB8 = 2,   /* three bytes per pixel: red, green, blue */
+    KB_FORMAT_BGR8 = 3,   /* blue, green, red: OpenCV's order */
+    KB_FORMAT_RGBA8 = 4,  /* four bytes per pixel, of which the fourth is not read: the browser's order */
+    KB_FORMAT_BGRA8 = 5,
     KB_FORMAT_INT32 = 0x7fffffff
 } kb_format;
 
-/* A borrowed view of a gray image. Width and height from 1 to 65535; stride is the distance between rows in bytes, at
- * least width x bytes per pixel (16-bit rows must start at even addresses).
+/* A borrowed view of an image. Width and height from 1 to 65535; stride is the distance between rows in bytes, at least
+ * width x bytes per pixel (16-bit rows must start at even addresses). The library works on 8-bit gray:
+ * calls convert other formats in their workspace, kb_detect_and_describe once for both.
  * 16-bit pixels become 8 bits by v8 = min(255, (v x 255 + white / 2) / white), where white is the value that turns into
- * 255: 4095 for a 12-bit sensor; 0 means 65535. */
+ * 255: 4095 for a 12-bit sensor; 0 means 65535. Colours become gray with the weights 0.299, 0.587, 0.114 of red, green
+ * and blue: (9798 R + 19235 G + 3735 B + 16384) / 32768. */
 typedef struct kb_image {
     const void *data;
     int32_t width, height;
@@ -217,24 +246,25 @@ typedef enum kb_sampler {
 typedef struct kb_model kb_model;
 
 /* A built-in model: "bad256", "bad512", "bag128", "bag256", "bag512", "hashsift256", "hashsift512", "sift",
- * "rootsift". KB_E_UNKNOWN for any other name, KB_E_NO_TABLE for one that this build was made without (a library
+ * "rootsift" (KB_NAMES_MODEL). KB_E_UNKNOWN for any other name, KB_E_NO_TABLE for one that this build was made without (a library
  * without any tables gives it for every name). */
-KB_API kb_status kb_model_builtin(const char *name, kb_model **out);
-/* The names that kb_model_builtin knows, index from 0; NULL past the last. *available (may be NULL) receives 1 when
- * this build contains its table. */
-KB_API const char *kb_model_builtin_name(int32_t index, int32_t *available);
+KB_API kb_status kb_model_builtin(const char *name, const kb_allocator *allocator, kb_model **out);
 
 /* Parses a model file (docs/model-format.md) in memory; data is not needed afterwards. Any bytes are safe: a file that
  * is not valid gives KB_E_FORMAT, KB_E_TRUNCATED, KB_E_CHECKSUM or KB_E_TABLE, and details in error (may be NULL).
  * Release with kb_model_free. */
-KB_API kb_status kb_model_load(const void *data, size_t size, kb_model **out, kb_error *error);
+KB_API kb_status kb_model_load(const void *data, size_t size, const kb_allocator *allocator, kb_model **out,
+                               kb_error *error);
 KB_API void kb_model_free(kb_model *model);
 
 typedef struct kb_model_info {
     uint32_t struct_size;
     int32_t row_bytes;         /* per descriptor */
-    const struct kb_model_spec *spec; /* its parameters and tables ("models from tables"), spec->struct_size bytes. They
-                                         belong to the model and live as long as it */
+    const char *name;          /* lives as long as the model */
+    kb_kind kind;
+    int32_t bits;              /* binary kinds; else 0 */
+    const struct kb_model_spec *spec; /* its parameters and tables (advanced.h), spec->struct_size bytes. They belong to
+                                         the model and live as long as it */
     uint64_t id;               /* hash of everything that decides the bits, which name and text do not */
     int32_t row_floats;        /* 128 for SIFT and RootSIFT, otherwise 0 */
     uint32_t channels;         /* bit c is set when channel c is used */
@@ -245,72 +275,9 @@ typedef struct kb_model_info {
 /* Fills info, which is initialised with KB_INIT. */
 KB_API kb_status kb_model_get_info(const kb_model *model, kb_model_info *info);
 
-/* ------------------------------------------------------------------------------------------------------- describing */
-
-/* Detectors define size differently. A preset is the factor from keypoint size to the width of the described region:
- * orb and hessian 1, fast, agast, brisk, akaze 5, kaze, surf 6.25, sift 6.75, gftt 10, mser 3. Index from 0; name NULL
- * past the last. */
-typedef struct kb_preset {
-    const char *name;
-    float scale;
-} kb_preset;
-KB_API kb_preset kb_preset_at(int32_t index);
-/* The scale of a preset by name, in any case; 0 for an unknown name or NULL. */
-KB_API float kb_preset_scale(const char *name);
-/* The scale at which a model describes keypoints of a preset: that of the preset, and for "sift" the one that makes the
- * region sift_support wide: scale x sift_support / support. 0 for an unknown name or when an argument is NULL. */
-KB_API float kb_model_scale(const kb_model *model, const char *preset);
-/* The width in pixels of the region that describes a keypoint: scale x size x the model's support.
- * NaN when an argument is NULL. Regions below KB_SMALL_PATCH have too few pixels for a distinctive descriptor. */
-#define KB_SMALL_PATCH 8.0f
-KB_API float kb_patch_width(const kb_model *model, const kb_keypoint *keypoint, float scale);
-
-typedef struct kb_describe_options {
-    uint32_t struct_size;
-    float scale;                 /* from keypoint size to region (kb_model_scale), up to 100. 0: the scale of the
-                                    features' detector; where that is unknown, an error */
-    const kb_parallel *parallel; /* NULL: the calling thread alone */
-} kb_describe_options;
-
-/* Flags per keypoint, combined; 0: an ordinary row. */
-enum {
-    KB_KP_BORDER = 1,  /* the region leaves the image: border pixels are repeated (patch) or boxes cut off (image) */
-    KB_KP_SMALL = 2,   /* the region is narrower than KB_SMALL_PATCH pixels; of BAG, its octave 2 is */
-    KB_KP_OUTSIDE = 4, /* the centre is not in the image: a row of zeros */
-    KB_KP_INVALID = 8  /* a number is not finite, the size not positive, or the region wider than 2^20 px: zeros */
-};
-
-/* Describes the n keypoints of features. Row i belongs to keypoint i: keypoints are never dropped, moved or reordered.
- * `rows` has rows_size bytes, and row_stride bytes from row to row, between which nothing is written; too few give
- * KB_E_SPACE. With floats = 1, SIFT and RootSIFT give 128 floats of unit L2 norm (all zero for a region without
- * contrast); binary models give KB_E_KIND. row_bytes, model_id, width, height and, unless it is NULL, flags are set.
- * options, workspace and error may be NULL. n may be 0. Time is linear in n and, for the pyramid, in the pixels. */
-KB_API kb_status kb_describe(const kb_model *model, const kb_image *image, const kb_describe_options *options,
-                             kb_workspace *workspace, kb_features *features, kb_error *error);
-
-/* Describes features->n patches of side x side bytes, one after the other. side is 32 to 1024; larger patches are
- * resized to 32x32 by exact area averaging. For BAG a patch is octave 1, the middle half of the region, and stands for
- * octave 0 too, or, with side KB_OCTAVE_SIDE, is what kb_sample gives. The model's support and the scale are not
- * used; the image sampler is evaluated on the patch. Rows as in kb_describe; keypoints and flags are not used. options,
- * workspace and error may be NULL. */
-KB_API kb_status kb_describe_patches(const kb_model *model, const uint8_t *patches, int32_t side,
-                                     const kb_describe_options *options, kb_workspace *workspace,
-                                     kb_features *features, kb_error *error);
-
-#define KB_SAMPLES 1024 /* bytes per keypoint */
-/* The samples that a model with that sampler would see, with support 1 (patch width = scale x keypoint size): for
- * viewing, training and other descriptors. KB_SAMPLER_PATCH gives patches of 32x32, KB_SAMPLER_OCTAVES 4 x 16x16 bytes,
- * the whole region first; others give KB_E_KIND. `samples` has room for n x KB_SAMPLES bytes. Keypoints with
- * KB_KP_OUTSIDE or KB_KP_INVALID give zeros; features->flags are set unless NULL. options, workspace and error may be
- * NULL. */
-KB_API kb_status kb_sample(const kb_image *image, kb_sampler sampler, const kb_describe_options *options,
-                           kb_workspace *workspace, kb_features *features, uint8_t *samples, kb_error *error);
-
 /* -------------------------------------------------------------------------------------------------------- detecting */
 
-/* What 0 means as a detector: HESSIAN. */
-KB_API kb_detector kb_detector_default(void);
-/* The detectors of this library, index from 0, the default first; 0 past the last. */
+/* The detectors of this library, index from 0; 0 past the last. The first is what 0 means as a detector: HESSIAN. */
 KB_API kb_detector kb_detector_at(int32_t index);
 
 typedef enum kb_selection {
@@ -322,8 +289,6 @@ typedef enum kb_selection {
     KB_SELECTION_QUADTREE = 4, /* the strongest of every leaf of a quad-tree, as ORB-SLAM distributes */
     KB_SELECTION_INT32 = 0x7fffffff
 } kb_selection;
-/* "best", "grid", "anms", "quadtree", "default"; "?" for another value. */
-KB_API const char *kb_selection_name(kb_selection selection);
 
 /* How a keypoint gets its angle. */
 typedef enum kb_orientation {
@@ -333,13 +298,10 @@ typedef enum kb_orientation {
     KB_ORIENTATION_NONE = 3,     /* -1: upright. For cameras that do not roll. */
     KB_ORIENTATION_INT32 = 0x7fffffff
 } kb_orientation;
-/* "gradient", "centroid", "none", "default"; "?" for another value. */
-KB_API const char *kb_orientation_name(kb_orientation orientation);
 
-#define KB_PYRAMID_MAX_LEVELS 32
 typedef struct kb_detect_options {
     uint32_t struct_size;
-    kb_detector detector;     /* 0: kb_detector_default */
+    kb_detector detector;     /* 0: the default */
     int32_t max_keypoints;    /* 0: 2000; up to 1000000. ORB-SLAM uses 1000, reconstruction 8000. */
     kb_selection selection;
     const kb_image *mask;     /* 8-bit, the size of the image; keypoints only where it is not zero. NULL: everywhere */
@@ -373,9 +335,6 @@ typedef struct kb_detect_options {
                                  hides, so that corners of the mask's own edge are not found */
 } kb_detect_options;
 
-/* Whether kb_detect would take these options: KB_OK, or its error. Both may be NULL. */
-KB_API kb_status kb_detect_options_check(const kb_detect_options *options, kb_error *error);
-
 /* Finds keypoints, strongest first; they are totally ordered (response, then y, x, size, angle), so that the n best are
  * the same n on every machine. features->keypoints has room for features->capacity keypoints, which also limits
  * max_keypoints. n, width, height, detector, revision and upright are set. options, workspace and error may be NULL. An option out
@@ -385,69 +344,44 @@ KB_API kb_status kb_detect_options_check(const kb_detect_options *options, kb_er
 KB_API kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_workspace *workspace,
                            kb_features *features, kb_error *error);
 
+/* ------------------------------------------------------------------------------------------------------- describing */
+
+/* Detectors define size differently. A preset is the factor from keypoint size to the width of the described region:
+ * orb and hessian 1, fast, agast, brisk, akaze 5, kaze, surf 6.25, sift 6.75, gftt 10, mser 3 (KB_NAMES_PRESET).
+ * The scale at which a model describes keypoints of a preset is the preset's, and for "sift" the one that makes the
+ * region sift_support wide: 6.75 x sift_support / support. The region of a keypoint is scale x size x support wide.
+ * model may be NULL: the preset's own scale. Case does not matter; an unknown name, or NULL, gives 0. */
+KB_API float kb_model_scale(const kb_model *model, const char *preset);
+#define KB_SMALL_PATCH 8.0f /* px: narrower regions have too few pixels for a distinctive descriptor */
+
+typedef struct kb_describe_options {
+    uint32_t struct_size;
+    float scale;                 /* from keypoint size to region (kb_model_scale), up to 100. 0: the scale of the
+                                    features' detector; where that is unknown, an error */
+    const kb_parallel *parallel; /* NULL: the calling thread alone */
+} kb_describe_options;
+
+/* Flags per keypoint, combined; 0: an ordinary row. */
+enum {
+    KB_KP_BORDER = 1,  /* the region leaves the image: border pixels are repeated (patch) or boxes cut off (image) */
+    KB_KP_SMALL = 2,   /* the region is narrower than KB_SMALL_PATCH pixels; of BAG, its octave 2 is */
+    KB_KP_OUTSIDE = 4, /* the centre is not in the image: a row of zeros */
+    KB_KP_INVALID = 8  /* a number is not finite, the size not positive, or the region wider than 2^20 px: zeros */
+};
+
+/* Describes the n keypoints of features. Row i belongs to keypoint i: keypoints are never dropped, moved or reordered.
+ * `rows` has rows_size bytes, and row_stride bytes from row to row, between which nothing is written; too few give
+ * KB_E_SPACE. With floats = 1, SIFT and RootSIFT give 128 floats of unit L2 norm (all zero for a region without
+ * contrast); binary models give KB_E_KIND. row_bytes, model_id, width, height and, unless it is NULL, flags are set.
+ * options, workspace and error may be NULL. n may be 0. Time is linear in n and, for the pyramid, in the pixels. */
+KB_API kb_status kb_describe(const kb_model *model, const kb_image *image, const kb_describe_options *options,
+                             kb_workspace *workspace, kb_features *features, kb_error *error);
+
 /* kb_detect and kb_describe in one call; 16-bit pixels are converted once. Both options, the workspace and the error may
  * be NULL. */
 KB_API kb_status kb_detect_and_describe(const kb_model *model, const kb_image *image, const kb_detect_options *detect,
                                         const kb_describe_options *describe, kb_workspace *workspace,
                                         kb_features *features, kb_error *error);
-
-/* The preset scale that belongs to a detector, and its name; 0 and "?" for another value. */
-KB_API float kb_detector_scale(kb_detector detector);
-KB_API const char *kb_detector_name(kb_detector detector);
-/* The revision of a detector's arithmetic, from 1; 0 for another value. Keypoints of the same options are the same as long
- * as it is, whatever the version of the library: what is kept in files may be compared by it. */
-KB_API int32_t kb_detector_revision(kb_detector detector);
-/* 1 when a detector has an option, by its name in kb_detect_options ("levels"); also for options that every detector
- * has. 0 for another value or name. kb_detect refuses options that its detector does not have. */
-KB_API int32_t kb_detector_has(kb_detector detector, const char *option);
-
-/* Keeps the n best keypoints, of any detector, by a selection rule, in place, strongest first; features->n becomes
- * min(n, features->n). Keypoints with a number that is not finite go last. features->width and height must be known;
- * rows and flags, which are not moved, must be NULL. workspace and error may be NULL. */
-KB_API kb_status kb_select(kb_selection selection, size_t n, kb_workspace *workspace, kb_features *features,
-                           kb_error *error);
-
-typedef struct kb_orient_options {
-    uint32_t struct_size;
-    kb_orientation orientation;
-    float scale; /* the preset of the keypoints' detector, up to 100. 0: the scale of features->detector; where that is
-                    unknown, an error */
-    const kb_parallel *parallel;
-} kb_orient_options;
-
-/* Computes the angles of keypoints of any detector, replacing those they have. A keypoint that is not finite, not
- * positive in size, or outside the image gets -1. The gradient rule uses a region of 2 x scale x size, the centroid
- * rule the disc of scale x size. confidence (n numbers, may be NULL) receives 1 - (height of the second peak / height
- * of the first), 0 to 1; a low value means that another view may give another angle. It is 0 with the other rules.
- * options, workspace and error may be NULL. */
-KB_API kb_status kb_orient(const kb_image *image, const kb_orient_options *options, kb_workspace *workspace,
-                           kb_features *features, float *confidence, kb_error *error);
-
-/* How exact the places of a detector's keypoints are: deviations (n numbers) receives the standard deviation of each along
- * either axis, px of the image, from the curvature of its response and its scale; bundle adjustment weighs residuals by
- * it. -1 for a keypoint that is not finite, not positive in size, or outside the image. Between two views the deviation
- * of a residual is the root of the sum of both squares, each brought to the same image. detector 0 is the default;
- * parallel and workspace may be NULL. docs/detect.md has the model and how well it holds. */
-KB_API kb_status kb_keypoint_deviations(const kb_image *image, const kb_keypoint *keypoints, size_t n,
-                                        kb_detector detector, const kb_parallel *parallel, kb_workspace *workspace,
-                                        float *deviations);
-
-/* The image pyramid that HESSIAN and ORB search. */
-typedef struct kb_pyramid {
-    uint32_t struct_size;
-    int32_t levels;                          /* 0 for an image that is too small */
-    kb_image level[KB_PYRAMID_MAX_LEVELS];   /* 8-bit views: level 0 of an 8-bit image is the image itself, the others
-                                                lie in the caller's buffer */
-    double factor[KB_PYRAMID_MAX_LEVELS];    /* px of the image per pixel of the level: 1, 1.2, 1.44, ...; pixel x of a
-                                                level is centred at (x + 0.5) factor - 0.5 of the image */
-} kb_pyramid;
-
-/* Builds that pyramid into buffer, for callers that read it (stereo SLAM). *size receives the bytes needed; buffer NULL
- * only asks for them (pyramid may then be NULL); a capacity below them gives KB_E_SPACE. Of the options, levels,
- * level_factor and parallel matter. options and workspace may be NULL. The views live as long as the buffer and the
- * image; pyramid is initialised with KB_INIT. */
-KB_API kb_status kb_pyramid_build(const kb_image *image, const kb_detect_options *options, kb_workspace *workspace,
-                                  void *buffer, size_t capacity, kb_pyramid *pyramid, size_t *size);
 
 /* --------------------------------------------------------------------------------------------------------- matching */
 
@@ -503,107 +437,6 @@ typedef struct kb_point_pair {
  * distances for kb_fit_options.quality. KB_E_ARGUMENT when a match has an index outside a or b. error may be NULL. */
 KB_API kb_status kb_match_points(const kb_features *a, const kb_features *b, const kb_match *matches, size_t n,
                                  kb_point_pair *pairs, float *quality, kb_error *error);
-
-/* A row near another: its index in b, -1 where there is none, and the Hamming distance. */
-typedef struct kb_neighbour {
-    int32_t index;
-    float distance;
-} kb_neighbour;
-
-/* The k nearest rows of b (k from 1) for every row of a, by Hamming distance: neighbours has room for a->n x k, and
- * those of row i, nearest first, begin at i x k. Ties go to the lowest index; all-zero rows have no neighbours and are
- * none. Floats give KB_E_KIND. Of the options only parallel matters. options, workspace and error may be NULL. k = 2
- * costs what one neighbour costs; more costs more. */
-KB_API kb_status kb_match_knn(const kb_features *a, const kb_features *b, int32_t k, const kb_match_options *options,
-                              kb_workspace *workspace, kb_neighbour *neighbours, kb_error *error);
-
-/* The Hamming distance of two rows; -1 when one is NULL. */
-KB_API int32_t kb_hamming(const uint8_t *a, const uint8_t *b, size_t row_bytes);
-
-/* Where a query is expected in image b, for kb_match_guided: near a point, such as a map point's projection, a
- * keypoint's position predicted by a motion model or sent by a homography; or near a line, such as an epipolar one. A
- * guide with a number that is not finite finds nothing. */
-typedef struct kb_guide {
-    float x, y;
-    float radius;                 /* px; candidates lie within it of the point or the line */
-    float angle;                  /* of the query's keypoint, degrees; negative: none */
-    int32_t min_level, max_level; /* of kb_keypoint.octave, both included */
-    float line_x, line_y;         /* 0 and 0: a point. Else the direction of a line through it, of any length */
-} kb_guide;
-
-/* Fills a guide per keypoint: the point where a homography sends it, with its angle turned as there; or the line of a
- * fundamental matrix, (x2, y2, 1) f (x1, y1, 1)^T = 0, in image b of the given size. All levels count. Distorted
- * pixels have no lines: undistort keypoints first (kb_camera_unproject). Does nothing when a pointer is NULL. */
-KB_API void kb_guides_homography(const double h[9], const kb_keypoint *keypoints, size_t n, float radius,
-                                 kb_guide *guides);
-KB_API void kb_guides_epipolar(const double f[9], const kb_keypoint *keypoints, size_t n, int32_t width, int32_t height,
-                               float radius, kb_guide *guides);
-
-typedef struct kb_guided_options {
-    uint32_t struct_size;
-    float max_ratio;         /* 0: off. Else keep distance < max_ratio x second, the second among the candidates */
-    float max_distance;      /* 0: off. Else keep distance <= max_distance; kb_model_info has thresholds per model */
-    int32_t ratio_per_level; /* 1: the ratio test is made only when both candidates have the same octave */
-    int32_t any_angle;       /* 0: drop matches whose rotation (angle in b minus the guide's) is not in the three most
-                                frequent of 30 bins. 1: keep them */
-    const kb_parallel *parallel;
-} kb_guided_options;
-
-/* Matches the rows of a, one guide each, with the keypoints of b that lie where the guide expects them. One to one:
- * of several queries with the same nearest keypoint the nearest query keeps it, of equal ones the first. Ties between
- * candidates go to the lowest index. `matches` has room for a->n; *count are written, in order of a. Rows are bits
- * without gaps; a needs no keypoints. a->n and b->n up to 2^25 - 1. options, workspace and error may be NULL. */
-KB_API kb_status kb_match_guided(const kb_features *a, const kb_guide *guides, const kb_features *b,
-                                 const kb_guided_options *options, kb_workspace *workspace, kb_match *matches,
-                                 size_t *count, kb_error *error);
-
-/* A left keypoint a, a right keypoint b, and where the left one is seen in the right image. */
-typedef struct kb_stereo_match {
-    int32_t a, b;
-    float distance;  /* Hamming */
-    float x;         /* in the right image, px, sub-pixel where images are given */
-    float disparity; /* x of the left keypoint minus x */
-} kb_stereo_match;
-
-typedef struct kb_stereo_options {
-    uint32_t struct_size;
-    float min_disparity;  /* px; 0: 0. Negative for cameras that converge */
-    float max_disparity;  /* px; 0: 10000. Focal length x baseline / nearest depth */
-    float row_tolerance;  /* 0: 0.065 of the left keypoint's size, at least 1 px; else px for all */
-    float max_scale;      /* 0: 1.3. The largest ratio of the two keypoints' sizes */
-    float max_distance;   /* 0: off */
-    float max_ratio;      /* 0: off */
-    const kb_image *left, *right; /* rectified, for sub-pixel disparities and a check of gray levels; NULL: neither */
-    const kb_parallel *parallel;
-} kb_stereo_options;
-
-/* Matches the keypoints of a rectified pair along rows. With images, the position in the right image is refined by the
- * sum of absolute differences of a window around it, and matches whose sum is far above the median are dropped.
- * `matches` has room for left->n; *count are written, in order of left; each b occurs at most once. left->n up to 2^19 -
- * 1, right->n up to 2^25 - 1; rows are bits without gaps. options, workspace and error may be NULL. */
-KB_API kb_status kb_match_stereo(const kb_features *left, const kb_features *right, const kb_stereo_options *options,
-                                 kb_workspace *workspace, kb_stereo_match *matches, size_t *count, kb_error *error);
-
-typedef struct kb_refine_options {
-    uint32_t struct_size;
-    float scale;           /* the preset of the keypoints' detector, up to 100. 0: the scale of a's detector; where that
-                              is unknown, an error */
-    int32_t iterations;    /* steps per match at most; 0: 10; up to 1000. Most matches take four. */
-    float max_shift;       /* 0: 0.3; up to 1. How far a point may move, relative to the region's width */
-    float min_correlation; /* 0: 0.5; above 0, up to 1. The least correlation of the two aligned regions */
-    const kb_parallel *parallel;
-} kb_refine_options;
-
-/* The points of n matches as kb_match_points gives them, with the points of image b refined to sub-pixel accuracy: the
- * region of 0.7 x scale x size around a's keypoint is aligned with image b by an affine map, invariant to gain and
- * offset of the light, starting from position, size and angle of b's keypoint. correlations (n floats, may be NULL)
- * receives the correlation of the aligned regions, up to 1. It is 0 for a match that could not be refined and keeps the
- * points of its keypoints: the region has no structure, the point moved too far or out of the image, the correlation is
- * too low, or a keypoint is not finite, has no positive size or lies outside its image. KB_E_ARGUMENT when a match has
- * an index outside a or b. images are the two images, a's first. options, workspace and error may be NULL. */
-KB_API kb_status kb_match_refine(const kb_image images[2], const kb_features *a, const kb_features *b,
-                                 const kb_match *matches, size_t n, const kb_refine_options *options,
-                                 kb_workspace *workspace, kb_point_pair *pairs, float *correlations, kb_error *error);
 
 /* ---------------------------------------------------------------------------------------------------------- fitting */
 
@@ -681,9 +514,6 @@ typedef struct kb_fit_report {
  * options, workspace and error may be NULL. */
 KB_API kb_status kb_fit(const kb_point_pair *pairs, size_t n, const kb_fit_options *options, kb_workspace *workspace,
                         uint8_t *inliers, kb_fit_report *report, kb_error *error);
-KB_API const char *kb_fit_result_name(kb_fit_result result);
-/* "homography", "fundamental", ...; "?" for another value. */
-KB_API const char *kb_geometry_name(kb_geometry geometry);
 
 /* A point of the scene and where camera1 of the options sees it. */
 typedef struct kb_scene_point {
@@ -719,8 +549,6 @@ typedef enum kb_look {
     KB_LOOK_GUIDED = 16,  /* after a fundamental or essential matrix: matches along epipolar lines. Binary rows */
     KB_LOOK_INT32 = 0x7fffffff
 } kb_look;
-/* "upright", "oriented", "rotated", "warped", "guided"; "?" for another value. */
-KB_API const char *kb_look_name(kb_look look);
 
 typedef struct kb_pair_options {
     uint32_t struct_size;
@@ -741,14 +569,14 @@ typedef struct kb_pair_options {
 /* What two images have in common. The caller sets the buffers, kb_match_images the rest. */
 typedef struct kb_pair {
     uint32_t struct_size;  /* set with KB_INIT */
-    size_t capacity;       /* the room in each of the four buffers; it limits max_keypoints */
-    kb_keypoint *a, *b;    /* of the two images, with the angles of the look */
-    kb_match *matches;     /* those that were fitted, in order of a */
-    uint8_t *inliers;      /* 1 for inliers of the geometry, 0 for other matches */
-    kb_fit_report *fit;    /* set with KB_INIT; may be NULL */
-    size_t na, nb, count;  /* keypoints of both images, matches */
-    size_t candidates;     /* matches before the filter */
     kb_look look;          /* which gave the matches and the geometry */
+    kb_features *a, *b;    /* of the two images, with the angles of the look; as for kb_detect, whose room limits
+                              max_keypoints. Rows are not given */
+    kb_match *matches;     /* those that were fitted, in order of a; room for a->capacity */
+    uint8_t *inliers;      /* 1 for inliers of the geometry, 0 for other matches; room for a->capacity */
+    kb_fit_report *fit;    /* set with KB_INIT; may be NULL */
+    size_t count;          /* matches */
+    size_t candidates;     /* matches before the filter */
     float rotation;        /* of the second image against the first, degrees clockwise from 0 to 360, where look is
                               KB_LOOK_ROTATED or follows it; else 0 */
     int32_t looks;         /* how many were tried */
@@ -764,11 +592,144 @@ KB_API kb_status kb_match_images(const kb_model *model, const kb_image *a, const
                                  const kb_pair_options *options, kb_workspace *workspace, kb_pair *pair,
                                  kb_error *error);
 
-/* --------------------------------------------------------------------------------------------- points over frames */
+/* ------------------------------------------------------------------------------------------------ more of keypoints */
 
-typedef struct kb_point {
+/* Whether kb_detect would take these options: KB_OK, or its error. Both may be NULL. */
+KB_API kb_status kb_detect_options_check(const kb_detect_options *options, kb_error *error);
+
+/* The revision of a detector's arithmetic, from 1; 0 for another value. Keypoints of the same options are the same as long
+ * as it is, whatever the version of the library: what is kept in files may be compared by it. */
+KB_API int32_t kb_detector_revision(kb_detector detector);
+/* 1 when a detector has an option, by its name in kb_detect_options ("levels"); also for options that every detector
+ * has. 0 for another value or name. kb_detect refuses options that its detector does not have. */
+KB_API int32_t kb_detector_has(kb_detector detector, const char *option);
+
+/* Keeps the n best keypoints, of any detector, by a selection rule, in place, strongest first; features->n becomes
+ * min(n, features->n). Keypoints with a number that is not finite go last. features->width and height must be known;
+ * rows and flags, which are not moved, must be NULL. workspace and error may be NULL. */
+KB_API kb_status kb_select(kb_selection selection, size_t n, kb_workspace *workspace, kb_features *features,
+                           kb_error *error);
+
+typedef struct kb_orient_options {
+    uint32_t struct_size;
+    kb_orientation orientation;
+    float scale; /* the preset of the keypoints' detector, up to 100. 0: the scale of features->detector; where that is
+                    unknown, an error */
+    const kb_parallel *parallel;
+} kb_orient_options;
+
+/* Computes the angles of keypoints of any detector, replacing those they have. A keypoint that is not finite, not
+ * positive in size, or outside the image gets -1. The gradient rule uses a region of 2 x scale x size, the centroid
+ * rule the disc of scale x size. confidence (n numbers, may be NULL) receives 1 - (height of the second peak / height
+ * of the first), 0 to 1; a low value means that another view may give another angle. It is 0 with the other rules.
+ * options, workspace and error may be NULL. */
+KB_API kb_status kb_orient(const kb_image *image, const kb_orient_options *options, kb_workspace *workspace,
+                           kb_features *features, float *confidence, kb_error *error);
+
+/* ----------------------------------------------------------------------------------------------- more ways to match */
+
+/* A row near another: its index in b, -1 where there is none, and the Hamming distance. */
+typedef struct kb_neighbour {
+    int32_t index;
+    float distance;
+} kb_neighbour;
+
+/* The k nearest rows of b (k from 1) for every row of a, by Hamming distance: neighbours has room for a->n x k, and
+ * those of row i, nearest first, begin at i x k. Ties go to the lowest index; all-zero rows have no neighbours and are
+ * none. Floats give KB_E_KIND. Of the options only parallel matters. options, workspace and error may be NULL. k = 2
+ * costs what one neighbour costs; more costs more. */
+KB_API kb_status kb_match_knn(const kb_features *a, const kb_features *b, int32_t k, const kb_match_options *options,
+                              kb_workspace *workspace, kb_neighbour *neighbours, kb_error *error);
+
+/* The Hamming distance of two rows; -1 when one is NULL. */
+KB_API int32_t kb_hamming(const uint8_t *a, const uint8_t *b, size_t row_bytes);
+
+/* Where a query is expected in image b, for kb_match_guided: near a point, such as a map point's projection, a
+ * keypoint's position predicted by a motion model or sent by a homography; or near a line, such as an epipolar one. A
+ * guide with a number that is not finite finds nothing. */
+typedef struct kb_guide {
     float x, y;
-} kb_point;
+    float radius;                 /* px; candidates lie within it of the point or the line */
+    float angle;                  /* of the query's keypoint, degrees; negative: none */
+    int32_t min_level, max_level; /* of kb_keypoint.octave, both included */
+    float line_x, line_y;         /* 0 and 0: a point. Else the direction of a line through it, of any length */
+    int32_t reserved[2];
+} kb_guide;
+
+/* Fills a guide per keypoint of a: the point where a homography sends it, with its angle turned as there; or its line
+ * in image b, whose width and height must be known, by a fundamental matrix: (x2, y2, 1) model (x1, y1, 1)^T = 0.
+ * geometry is KB_GEOMETRY_HOMOGRAPHY or KB_GEOMETRY_FUNDAMENTAL. All levels count. Distorted pixels have no lines:
+ * undistort keypoints first (kb_camera_unproject). error may be NULL. */
+KB_API kb_status kb_guides_fill(kb_geometry geometry, const double model[9], const kb_features *a, const kb_features *b,
+                                float radius, kb_guide *guides, kb_error *error);
+
+typedef struct kb_guided_options {
+    uint32_t struct_size;
+    float max_ratio;         /* 0: off. Else keep distance < max_ratio x second, the second among the candidates */
+    float max_distance;      /* 0: off. Else keep distance <= max_distance; kb_model_info has thresholds per model */
+    int32_t ratio_per_level; /* 1: the ratio test is made only when both candidates have the same octave */
+    int32_t any_angle;       /* 0: drop matches whose rotation (angle in b minus the guide's) is not in the three most
+                                frequent of 30 bins. 1: keep them */
+    const kb_parallel *parallel;
+} kb_guided_options;
+
+/* Matches the rows of a, one guide each, with the keypoints of b that lie where the guide expects them. One to one:
+ * of several queries with the same nearest keypoint the nearest query keeps it, of equal ones the first. Ties between
+ * candidates go to the lowest index. `matches` has room for a->n; *count are written, in order of a. Rows are bits
+ * without gaps; a needs no keypoints. a->n and b->n up to 2^25 - 1. options, workspace and error may be NULL. */
+KB_API kb_status kb_match_guided(const kb_features *a, const kb_guide *guides, const kb_features *b,
+                                 const kb_guided_options *options, kb_workspace *workspace, kb_match *matches,
+                                 size_t *count, kb_error *error);
+
+/* A left keypoint a, a right keypoint b, and where the left one is seen in the right image. */
+typedef struct kb_stereo_match {
+    int32_t a, b;
+    float distance;  /* Hamming */
+    float x;         /* in the right image, px, sub-pixel where images are given */
+    float disparity; /* x of the left keypoint minus x */
+} kb_stereo_match;
+
+typedef struct kb_stereo_options {
+    uint32_t struct_size;
+    float min_disparity;  /* px; 0: 0. Negative for cameras that converge */
+    float max_disparity;  /* px; 0: 10000. Focal length x baseline / nearest depth */
+    float row_tolerance;  /* 0: 0.065 of the left keypoint's size, at least 1 px; else px for all */
+    float max_scale;      /* 0: 1.3. The largest ratio of the two keypoints' sizes */
+    float max_distance;   /* 0: off */
+    float max_ratio;      /* 0: off */
+    const kb_image *left, *right; /* rectified, for sub-pixel disparities and a check of gray levels; NULL: neither */
+    const kb_parallel *parallel;
+} kb_stereo_options;
+
+/* Matches the keypoints of a rectified pair along rows. With images, the position in the right image is refined by the
+ * sum of absolute differences of a window around it, and matches whose sum is far above the median are dropped.
+ * `matches` has room for left->n; *count are written, in order of left; each b occurs at most once. left->n up to 2^19 -
+ * 1, right->n up to 2^25 - 1; rows are bits without gaps. options, workspace and error may be NULL. */
+KB_API kb_status kb_match_stereo(const kb_features *left, const kb_features *right, const kb_stereo_options *options,
+                                 kb_workspace *workspace, kb_stereo_match *matches, size_t *count, kb_error *error);
+
+typedef struct kb_refine_options {
+    uint32_t struct_size;
+    float scale;           /* the preset of the keypoints' detector, up to 100. 0: the scale of a's detector; where that
+                              is unknown, an error */
+    int32_t iterations;    /* steps per match at most; 0: 10; up to 1000. Most matches take four. */
+    float max_shift;       /* 0: 0.3; up to 1. How far a point may move, relative to the region's width */
+    float min_correlation; /* 0: 0.5; above 0, up to 1. The least correlation of the two aligned regions */
+    const kb_parallel *parallel;
+} kb_refine_options;
+
+/* The points of n matches as kb_match_points gives them, with the points of image b refined to sub-pixel accuracy: the
+ * region of 0.7 x scale x size around a's keypoint is aligned with image b by an affine map, invariant to gain and
+ * offset of the light, starting from position, size and angle of b's keypoint. correlations (n floats, may be NULL)
+ * receives the correlation of the aligned regions, up to 1. It is 0 for a match that could not be refined and keeps the
+ * points of its keypoints: the region has no structure, the point moved too far or out of the image, the correlation is
+ * too low, or a keypoint is not finite, has no positive size or lies outside its image. KB_E_ARGUMENT when a match has
+ * an index outside a or b. images are the two images, a's first. options, workspace and error may be NULL. */
+KB_API kb_status kb_match_refine(const kb_image images[2], const kb_features *a, const kb_features *b,
+                                 const kb_match *matches, size_t n, const kb_refine_options *options,
+                                 kb_workspace *workspace, kb_point_pair *pairs, float *correlations, kb_error *error);
+
+/* --------------------------------------------------------------------------------------------- points over frames */
 
 typedef struct kb_track_options {
     uint32_t struct_size;
@@ -777,8 +738,8 @@ typedef struct kb_track_options {
     int32_t iterations;      /* 0: 10; 1 to 1000 steps per level at most */
     float min_correlation;   /* 0: 0.7; up to 1: of the windows of 16 x 16 px. Brightness and contrast may change */
     float max_error;         /* px, 0: 0.5: followed back, a point must return this close to where it was */
-    int32_t predicted;       /* 1: `to` has guesses, such as a gyroscope's; 0: points stay where they are. Of
-                                kb_track_points */
+    int32_t predicted;       /* 1: `to` has guesses of the places, such as a gyroscope's; 0: points stay where they are.
+                                Of kb_track_points */
     const kb_parallel *parallel;
     /* kb_tracker */
     int32_t max_points;      /* 0: 300; up to 1000000 */
@@ -787,12 +748,14 @@ typedef struct kb_track_options {
                                 used, mask must be NULL */
 } kb_track_options;
 
-/* Follows n points from image a to image b by pyramidal alignment of the windows around them (Lucas-Kanade), forward and
- * back. to (n) receives them in image b, correlations (n) the likeness of the windows, up to 1; a point that is lost has
- * correlation 0 and stays where it was. Points outside the image, NaN too, are lost. options and workspace may be NULL. */
-KB_API kb_status kb_track_points(const kb_image *a, const kb_image *b, const kb_point *from, size_t n,
-                                 const kb_track_options *options, kb_workspace *workspace, kb_point *to,
-                                 float *correlations);
+/* Follows the places of keypoints from image a to image b by pyramidal alignment of the windows around them
+ * (Lucas-Kanade), forward and back. `to` has room for from->n keypoints (capacity; otherwise KB_E_SPACE) and receives
+ * from's with their places in image b; correlations (n) receives the likeness of the windows, up to 1. A keypoint that
+ * is lost has correlation 0 and stays where it was; one outside the image, NaN too, is lost. options, workspace and
+ * error may be NULL. */
+KB_API kb_status kb_track_points(const kb_image *a, const kb_image *b, const kb_features *from,
+                                 const kb_track_options *options, kb_workspace *workspace, kb_features *to,
+                                 float *correlations, kb_error *error);
 
 /* A point that is followed from frame to frame. */
 typedef struct kb_track {
@@ -807,24 +770,24 @@ typedef struct kb_track {
  * and serves one call at a time; options->parallel must outlive it. options and error may be NULL. Release with
  * kb_tracker_free. */
 typedef struct kb_tracker kb_tracker;
-KB_API kb_status kb_tracker_create(const kb_track_options *options, kb_tracker **out, kb_error *error);
+KB_API kb_status kb_tracker_create(const kb_track_options *options, const kb_allocator *allocator, kb_tracker **out,
+                                   kb_error *error);
 KB_API void kb_tracker_free(kb_tracker *tracker);
 /* Takes the next frame. tracks has room for max_points, otherwise KB_E_SPACE; *count receives how many there are: first
  * those of before, in their order, without those that were lost or moved onto the mask, then new ones. With fewer than
  * 0.9 max_points, the strongest keypoint of every cell of the image that has no point becomes one; max_points cells
  * cover the image. mask (8-bit, the size of the image; may be NULL) hides where it is 0. A frame of another size starts
- * anew, and so does the frame after one that memory did not suffice for. */
+ * anew, and so does the frame after one that memory did not suffice for. image NULL: a frame is missing; all points are
+ * forgotten, ids go on. */
 KB_API kb_status kb_tracker_add(kb_tracker *tracker, const kb_image *image, const kb_image *mask,
                                 kb_workspace *workspace, kb_track *tracks, size_t capacity, size_t *count);
-/* Forgets all points; ids go on. */
-KB_API void kb_tracker_reset(kb_tracker *tracker);
 
 /* ----------------------------------------------------------------------------------------------------------- memory */
 
 /* Temporary memory that is kept from call to call. Every function that takes a workspace also takes NULL and then
  * allocates for itself. Its content does not outlive a call: calls reuse it one after the other, and it is as large as
  * the largest one needed. Never use one in two calls at the same time. */
-KB_API kb_status kb_workspace_create(kb_workspace **out);
+KB_API kb_status kb_workspace_create(const kb_allocator *allocator, kb_workspace **out);
 /* A workspace inside the caller's buffer, at any address: it never allocates, and a call that needs more gives
  * KB_E_MEMORY. KB_E_SPACE when the buffer is too small even for an empty one. The buffer must outlive the workspace. */
 KB_API kb_status kb_workspace_create_in(void *buffer, size_t size, kb_workspace **out);
@@ -837,7 +800,7 @@ typedef struct kb_workspace_limits {
     uint32_t struct_size;
     int32_t threads;                 /* of the kb_parallel in the options, up to 256; 0: 1 */
     int32_t width, height;           /* of images */
-    kb_format format;                /* KB_FORMAT_GRAY16: images of both formats */
+    kb_format format;                /* KB_FORMAT_GRAY16 or a colour: images of any format */
     const kb_detect_options *detect; /* kb_detect with these options or fewer keypoints; mask, parallel do not count, mask_margin does */
     const kb_model *model;           /* kb_describe, kb_describe_patches, kb_sample */
     size_t keypoints;                /* per call of these, of kb_select and kb_orient; 0: detect's max_keypoints */
@@ -846,17 +809,18 @@ typedef struct kb_workspace_limits {
     size_t pairs;                    /* kb_fit, kb_fit_pose */
     int32_t refine;                  /* 1: kb_match_refine of two images */
     int32_t track;                   /* 1: kb_track_points of two images */
+    int32_t guided;                  /* 1: kb_match_guided of rows_a and rows_b */
+    int32_t stereo;                  /* 1: kb_match_stereo of rows_a and rows_b, with images or without */
 } kb_workspace_limits;
 
-/* Bytes of a workspace that serves all these calls without growing, whatever the content of images and rows: the value
- * of kb_workspace_bytes after kb_workspace_reserve, and the size of a buffer for kb_workspace_create_in. The number
- * depends on the CPU (kb_kernel_at), since wider vectors process more data at once. KB_E_ARGUMENT for a limit out of
- * its range, KB_E_MEMORY when the bytes do not fit into size_t. */
-KB_API kb_status kb_workspace_needed(const kb_workspace_limits *limits, size_t *bytes);
-
-/* Grows the workspace to that size, unless it is as large. After that no call within the limits allocates. KB_E_SPACE
- * when it lives in a caller's buffer that is too small. For several models or options, call it once for each. */
-KB_API kb_status kb_workspace_reserve(kb_workspace *workspace, const kb_workspace_limits *limits);
+/* Grows the workspace, unless it is as large, so that no call within the limits allocates, whatever the content of images
+ * and rows. *bytes (may be NULL) receives the size that it takes: of kb_workspace_bytes afterwards, and of a buffer for
+ * kb_workspace_create_in. workspace NULL only asks for it. The number depends on the CPU (kb_cpu_features), since wider
+ * vectors process more data at once. KB_E_ARGUMENT for a limit out of its range, KB_E_MEMORY when the bytes do not fit
+ * into size_t, KB_E_SPACE for a workspace in a caller's buffer that is too small. For several models or options, call it
+ * once for each. error may be NULL. */
+KB_API kb_status kb_workspace_reserve(kb_workspace *workspace, const kb_workspace_limits *limits, size_t *bytes,
+                                      kb_error *error);
 
 /* ---------------------------------------------------------------------------------------------------------- threads */
 
@@ -864,113 +828,18 @@ KB_API kb_status kb_workspace_reserve(kb_workspace *workspace, const kb_workspac
  * from 0 to count - 1, in any order and on any threads, and return when all are done. The library never calls run from
  * inside a task. Results do not depend on how tasks are distributed. */
 struct kb_parallel {
-    void (*run)(void *self, int32_t count, void (*task)(void *context, int32_t index), void *context);
-    void *self;
+    uint32_t struct_size; /* set with KB_INIT; otherwise everything runs on the calling thread */
     int32_t threads; /* how many tasks may run at once; the library splits its work into about as many tasks. Below 2,
                         or with run NULL, everything runs on the calling thread. */
+    void (*run)(void *self, int32_t count, void (*task)(void *context, int32_t index), void *context);
+    void *self;
 };
 
-/* A small thread pool that implements kb_parallel. threads: 1 to 256, or 0 for one per processor. A pool serves one
- * call at a time and must not be freed while it does. A library built with KB_NO_THREADS starts no threads: everything
- * runs on the calling thread. */
-typedef struct kb_pool kb_pool;
-KB_API kb_status kb_pool_create(int32_t threads, kb_pool **out);
-KB_API void kb_pool_free(kb_pool *pool);
-/* The value for `parallel` in options; lives as long as the pool. NULL gives NULL, which means "no threads". */
-KB_API const kb_parallel *kb_pool_parallel(kb_pool *pool);
-
-/* ----------------------------------------------------------------------------------------------- models from tables */
-
-#define KB_PATCH_SIDE 32  /* samples along a side of a patch */
-#define KB_OCTAVES 4      /* grids of KB_SAMPLER_OCTAVES */
-#define KB_OCTAVE_SIDE 16 /* samples along a side of each */
-#define KB_MAX_BITS 1024
-#define KB_CHANNELS 9     /* channel 0: gray; 1 to 8: gradient towards 0, 45, ... 315 degrees clockwise on screen */
-#define KB_MAX_RADIUS 7   /* of a box on samples, which has (2 radius + 1)^2 of them around one */
-#define KB_MAX_CELL_RADIUS 8 /* of a box on cells of 2x2 samples, which has radius^2 of them */
-#define KB_SIFT_VALUES 128
-
-/* One bit of BAD or BAG: 1 when mean(box 1) - mean(box 2) <= threshold.
- * BAD has channel 0. A box covers the samples x - radius to x + radius, radius 0 to KB_MAX_RADIUS, inside 0 to 31;
- * with the sampler CELLS it is on cells, as of BAG. Thresholds are in gray levels, -256 to 256. With the image sampler
- * both radii of a pair are equal.
- * BAG has channels 1 to 8. A box covers the samples x - radius to x + radius - 1, radius 1 to KB_MAX_CELL_RADIUS, inside
- * 0 to 15; x - radius and y - radius are even. Bit i is on octave i / 8 % 4; octave 0 is the whole region. Thresholds
- * are in units of the octave's mean gradient (docs/bag.md), -2 to 2. */
-typedef struct kb_box_pair {
-    uint8_t channel1, x1, y1, radius1;
-    uint8_t channel2, x2, y2, radius2;
-    float threshold;
-} kb_box_pair;
-
-/* The tables and parameters of a model: input of kb_model_create, output of kb_model_get_info. */
-typedef struct kb_model_spec {
-    uint32_t struct_size;
-    kb_kind kind;
-    kb_sampler sampler;
-    int32_t bits;             /* binary kinds: a multiple of 8, of BAG of 32, up to KB_MAX_BITS. Others: 0. */
-    float support;            /* patch width = preset scale x keypoint size x support; 0.1 to 10; 0 means 1 */
-    const char *name;         /* UTF-8 without control characters, 1 to 63 bytes */
-    const char *text;         /* how it was learned, free text, up to 65535 bytes; NULL: empty */
-    const kb_box_pair *boxes; /* BAD, BAG: `bits` of them */
-    const int8_t *weights;    /* HashSIFT: bits x 128, row major, over the 128 SIFT bytes */
-    const int32_t *bias;      /* HashSIFT: `bits` of them, -2^30 to 2^30. Bit = (sum of weight x value) + bias > 0. */
-    int32_t root;             /* HashSIFT: 1 takes RootSIFT bytes instead of SIFT bytes */
-    float sift_support;       /* the support for keypoints of SIFT detectors, whose sizes are small: kb_model_scale. 0.1
-                                 to 10; 0: support */
-    int32_t threshold_low, threshold_high; /* of kb_model_info, 0 to bits, the lower one first; 0 and 0: not known. They
-                                 are no part of the id. */
-} kb_model_spec;
-
-/* Creates a model from tables, which are copied. KB_E_TABLE for a value out of its range; error (may be NULL) names the
- * field, and the bit as its row. Release with kb_model_free. */
-KB_API kb_status kb_model_create(const kb_model_spec *spec, kb_model **out, kb_error *error);
-
-/* Writes the model file into buffer. *size receives the bytes needed; buffer NULL only asks for them; a capacity below
- * them gives KB_E_SPACE. */
-KB_API kb_status kb_model_save(const kb_model *model, void *buffer, size_t capacity, size_t *size);
-
-/* "bad", "bag", ... and "patch", "image", "octaves", "cells"; "?" for another value. */
-KB_API const char *kb_kind_name(kb_kind kind);
-KB_API const char *kb_sampler_name(kb_sampler sampler);
-
-/* ------------------------------------------------------------------------------------------------------- allocators */
-
-/* Where memory comes from. Functions that make models, pools and workspaces have a variant that ends in _with and takes
- * an allocator; NULL means malloc and free. The struct is copied; what self points to must outlive the object. allocate
- * returns memory aligned for any type, or NULL when there is none; it is called only by the thread that calls the
- * library. release receives what allocate returned, never NULL. */
-typedef struct kb_allocator {
-    void *(*allocate)(void *self, size_t bytes);
-    void (*release)(void *self, void *memory);
-    void *self;
-} kb_allocator;
-
-KB_API kb_status kb_model_builtin_with(const char *name, const kb_allocator *allocator, kb_model **out);
-KB_API kb_status kb_model_create_with(const kb_model_spec *spec, const kb_allocator *allocator, kb_model **out,
-                                      kb_error *error);
-KB_API kb_status kb_model_load_with(const void *data, size_t size, const kb_allocator *allocator, kb_model **out,
-                                    kb_error *error);
-KB_API kb_status kb_pool_create_with(int32_t threads, const kb_allocator *allocator, kb_pool **out);
-KB_API kb_status kb_workspace_create_with(const kb_allocator *allocator, kb_workspace **out);
-KB_API kb_status kb_tracker_create_with(const kb_track_options *options, const kb_allocator *allocator,
-                                        kb_tracker **out, kb_error *error);
-
-/* ------------------------------------------------------------------------------------------------- instruction sets */
-
-/* Kernels have variants per instruction set; all give the same results. kb_kernel_at lists which one runs; name NULL
- * past the last. kb_cpu_features: those found and not disabled, such as "sse4.2 avx2", in static storage. */
-typedef struct kb_kernel {
-    const char *name;    /* what it does, such as "hamming" */
-    const char *variant; /* "c", "avx2", ... */
-} kb_kernel;
-KB_API kb_kernel kb_kernel_at(int32_t index);
-KB_API const char *kb_cpu_features(void);
-
-/* Disables instruction sets, for testing and measuring: a list of the features that may be used, such as "avx2",
- * each with those it builds on, "c" for none, NULL for all. KB_E_UNKNOWN, and nothing changes, for a word that is no
- * feature's name. Must not be called while other calls run. */
-KB_API kb_status kb_cpu_limit(const char *features);
+/* A small thread pool, for `parallel` in options. threads: 1 to 256, or 0 for one per processor. A pool serves one call
+ * at a time and must not be freed while it does. A library built with KB_NO_THREADS starts no threads: everything runs
+ * on the calling thread. */
+KB_API kb_status kb_pool_create(int32_t threads, const kb_allocator *allocator, kb_parallel **out);
+KB_API void kb_pool_free(kb_parallel *pool);
 
 #ifdef __cplusplus
 }

@@ -18,7 +18,7 @@
 #ifndef KEYBITS_LEARN_H
 #define KEYBITS_LEARN_H
 
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "common/structs.h"
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 
 /* The same bits everywhere need plain IEEE arithmetic: floats evaluated as floats (method 16 differs only for half
  * precision), no reordering, and no multiplication and addition fused into one rounding. gcc fuses by default and
@@ -82,6 +82,10 @@ void kbi_error_clear(kb_error *error);
 /* ---- presets (presets.c) ---- */
 /* Whether two words of letters and digits are the same in any case. */
 bool kbi_same_word(const char *a, const char *b);
+/* The scale of a preset by name, in any case; 0 for an unknown name or NULL. */
+float kbi_preset_scale(const char *name);
+/* The presets by their index; NULL past the last. */
+const char *kbi_preset_name(int32_t index);
 
 /* ---- allocation (allocator.c) ---- */
 /* The caller's allocator, or malloc and free for NULL; false when a function is missing. */

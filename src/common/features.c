@@ -95,7 +95,7 @@ kb_status kbi_matches_check(const kb_match *matches, size_t n, const kb_features
 
 kb_status kbi_features_scale(const kb_features *f, float *scale, kb_error *error)
 {
-    if (*scale == 0) *scale = kb_preset_scale(kbi_preset_of(f->detector));
+    if (*scale == 0) *scale = kbi_preset_scale(kbi_preset_of(f->detector));
     if (*scale > 0 && *scale <= 100) return KB_OK;
     if (*scale == 0)
         return kbi_fail_at(error, KB_E_ARGUMENT, "scale", -1, "scale is 0, and the detector of the features is unknown");

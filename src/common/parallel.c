@@ -5,7 +5,8 @@
 #if !defined(__wasm__) || defined(__wasm_atomics__)
 int32_t kbi_parallel_threads(const kb_parallel *parallel)
 {
-    return parallel && parallel->run && parallel->threads > 1 ? kbi_min_i(parallel->threads, 256) : 1;
+    bool several = parallel && parallel->struct_size >= sizeof *parallel && parallel->run && parallel->threads > 1;
+    return several ? kbi_min_i(parallel->threads, 256) : 1;
 }
 #endif
 
@@ -18,15 +19,12 @@ void kbi_parallel_run(const kb_parallel *parallel, int32_t count, void (*task)(v
     for (int32_t i = 0; i < count; i++) task(context, i);
 }
 
-const kb_parallel *kb_pool_parallel(kb_pool *pool)
-{
-    /* A pool begins with its kb_parallel. */
-    return (const kb_parallel *)(void *)pool;
-}
+/* Callers see the first member alone. */
+typedef struct thread_pool thread_pool;
 
 #if defined(KB_NO_THREADS) || (defined(__wasm__) && !defined(__wasm_atomics__))
 
-struct kb_pool {
+struct thread_pool {
     kb_parallel parallel;
     kb_allocator allocator;
 };
@@ -37,20 +35,22 @@ static void pool_run_serial(void *self, int32_t count, void (*task)(void *, int3
     for (int32_t i = 0; i < count; i++) task(context, i);
 }
 
-kb_status kb_pool_create_with(int32_t threads, const kb_allocator *allocator, kb_pool **out)
+kb_status kb_pool_create(int32_t threads, const kb_allocator *allocator, kb_parallel **out)
 {
     kb_allocator from;
     if (out) *out = NULL;
     if (!out || threads < 0 || threads > 256 || !kbi_allocator_read(&from, allocator)) return KB_E_ARGUMENT;
-    *out = kbi_allocate_zeros(&from, sizeof **out);
-    if (!*out) return KB_E_MEMORY;
-    (*out)->allocator = from;
-    (*out)->parallel = (kb_parallel){pool_run_serial, *out, 1};
+    thread_pool *pool = kbi_allocate_zeros(&from, sizeof *pool);
+    if (!pool) return KB_E_MEMORY;
+    pool->allocator = from;
+    pool->parallel = (kb_parallel){sizeof pool->parallel, 1, pool_run_serial, pool};
+    *out = &pool->parallel;
     return KB_OK;
 }
 
-void kb_pool_free(kb_pool *pool)
+void kb_pool_free(kb_parallel *parallel)
 {
+    thread_pool *pool = (thread_pool *)(void *)parallel;
     if (!pool) return;
     kb_allocator from = pool->allocator;
     kbi_deallocate(&from, pool);
@@ -131,7 +131,7 @@ static long processor_count(void) { return sysconf(_SC_NPROCESSORS_ONLN); }
  * between them. So an idle worker spins for about 50 microseconds before it sleeps; unless there are more threads than
  * processors, where spinning would take time from threads that have work. */
 #define SPIN_LIMIT 2000
-struct kb_pool {
+struct thread_pool {
     kb_parallel parallel;
     kb_allocator allocator;
     pool_mutex lock;
@@ -158,7 +158,7 @@ static void spin_pause(void)
 }
 
 /* Spins, without the lock, while `value` is `old`; the lock is held on entry and on return. */
-static void pool_spin(kb_pool *pool, atomic_int *value, int old)
+static void pool_spin(thread_pool *pool, atomic_int *value, int old)
 {
     if (pool->spin_limit == 0) return;
     mutex_unlock(&pool->lock);
@@ -168,7 +168,7 @@ static void pool_spin(kb_pool *pool, atomic_int *value, int old)
 }
 
 /* Takes and runs indices until none is left; the lock is held on entry and on return. */
-static void pool_drain(kb_pool *pool)
+static void pool_drain(thread_pool *pool)
 {
     while (pool->next < pool->count) {
         int32_t index = pool->next++;
@@ -183,7 +183,7 @@ static void pool_drain(kb_pool *pool)
 
 static POOL_THREAD_MAIN worker_main(void *argument)
 {
-    kb_pool *pool = argument;
+    thread_pool *pool = argument;
     mutex_lock(&pool->lock);
     while (!pool->stop) {
         pool_drain(pool);
@@ -197,7 +197,7 @@ static POOL_THREAD_MAIN worker_main(void *argument)
 
 static void pool_run(void *self, int32_t count, void (*task)(void *, int32_t), void *context)
 {
-    kb_pool *pool = self;
+    thread_pool *pool = self;
     mutex_lock(&pool->lock);
     pool->task = task;
     pool->context = context;
@@ -214,14 +214,14 @@ static void pool_run(void *self, int32_t count, void (*task)(void *, int32_t), v
     mutex_unlock(&pool->lock);
 }
 
-kb_status kb_pool_create_with(int32_t threads, const kb_allocator *allocator, kb_pool **out)
+kb_status kb_pool_create(int32_t threads, const kb_allocator *allocator, kb_parallel **out)
 {
     kb_allocator from;
     if (out) *out = NULL;
     if (!out || threads < 0 || threads > 256 || !kbi_allocator_read(&from, allocator)) return KB_E_ARGUMENT;
     long found = processor_count();
     if (threads == 0) threads = found < 1 ? 1 : found > 256 ? 256 : (int32_t)found;
-    kb_pool *pool = kbi_allocate_zeros(&from, sizeof *pool);
+    thread_pool *pool = kbi_allocate_zeros(&from, sizeof *pool);
     if (!pool) return KB_E_MEMORY;
     pool->allocator = from;
     pool->workers = kbi_allocate_zeros(&from, (size_t)threads * sizeof *pool->workers);
@@ -237,13 +237,14 @@ kb_status kb_pool_create_with(int32_t threads, const kb_allocator *allocator, kb
     while (pool->worker_count < threads - 1 &&
            thread_start(&pool->workers[pool->worker_count], worker_main, pool))
         pool->worker_count++;
-    pool->parallel = (kb_parallel){pool_run, pool, pool->worker_count + 1};
-    *out = pool;
+    pool->parallel = (kb_parallel){sizeof pool->parallel, pool->worker_count + 1, pool_run, pool};
+    *out = &pool->parallel;
     return KB_OK;
 }
 
-void kb_pool_free(kb_pool *pool)
+void kb_pool_free(kb_parallel *parallel)
 {
+    thread_pool *pool = (thread_pool *)(void *)parallel;
     if (!pool) return;
     mutex_lock(&pool->lock);
     pool->stop = true;
@@ -260,5 +261,3 @@ void kb_pool_free(kb_pool *pool)
 }
 
 #endif
-
-kb_status kb_pool_create(int32_t threads, kb_pool **out) { return kb_pool_create_with(threads, NULL, out); }

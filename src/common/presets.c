@@ -23,10 +23,9 @@ static const struct preset_entry {
                {"gftt", 10.0f, 0},
                {"mser", 3.0f, 0}};
 
-kb_preset kb_preset_at(int32_t index)
+const char *kbi_preset_name(int32_t index)
 {
-    if (index < 0 || index >= (int32_t)KBI_COUNT(presets)) return (kb_preset){NULL, 0};
-    return (kb_preset){presets[index].name, presets[index].scale};
+    return index >= 0 && index < (int32_t)KBI_COUNT(presets) ? presets[index].name : NULL;
 }
 
 const char *kbi_preset_of(kb_detector detector)
@@ -43,7 +42,7 @@ bool kbi_same_word(const char *a, const char *b)
     return *a == *b;
 }
 
-float kb_preset_scale(const char *name)
+float kbi_preset_scale(const char *name)
 {
     for (size_t i = 0; name && i < KBI_COUNT(presets); i++)
         if (kbi_same_word(name, presets[i].name)) return presets[i].scale;

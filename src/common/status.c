@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 const char *kb_version(void) { return KB_VERSION_STRING; }
-int32_t kb_version_number(void) { return KB_VERSION; }
 
 const char *kb_status_string(kb_status status)
 {
@@ -22,8 +21,9 @@ const char *kb_status_string(kb_status status)
     case KB_E_TABLE: return "a value in the tables is out of its range";
     case KB_E_KIND: return "this kind of model cannot do that";
     case KB_E_SPACE: return "the output buffer is too small";
-    case KB_E_MODEL: return "the rows are of another model";
+    case KB_E_MODEL: return "rows of another model, or keypoints of another detector";
     case KB_E_STRUCT: return "a struct_size is not set, or a field is used that this version does not know";
+    case KB_E_STOPPED: return "stopped by the caller";
     default: return "unknown status";
     }
 }
@@ -74,8 +74,10 @@ kb_status kbi_fail_struct(kb_error *error)
 kb_status kbi_image_check(const kb_image *image)
 {
     if (!image) return KB_E_ARGUMENT;
-    if (image->format != KB_FORMAT_GRAY8 && image->format != KB_FORMAT_GRAY16) return KB_E_IMAGE;
-    ptrdiff_t pixel = image->format == KB_FORMAT_GRAY16 ? 2 : 1;
+    static const uint8_t bytes[] = {[KB_FORMAT_GRAY8] = 1, [KB_FORMAT_GRAY16] = 2, [KB_FORMAT_RGB8] = 3,
+                                    [KB_FORMAT_BGR8] = 3,  [KB_FORMAT_RGBA8] = 4,  [KB_FORMAT_BGRA8] = 4};
+    if (image->format < 0 || (size_t)image->format >= KBI_COUNT(bytes)) return KB_E_IMAGE;
+    ptrdiff_t pixel = bytes[image->format];
     if (!image->data || image->width < 1 || image->height < 1 || image->width > 65535 || image->height > 65535)
         return KB_E_IMAGE;
     if (image->stride < image->width * pixel) return KB_E_IMAGE;

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 
 #define KBI_STRUCT_LIMIT 4096 /* no version will have a larger struct: a size above it is not a size */
 

@@ -18,7 +18,7 @@ static uint8_t *aligned(void *memory)
 
 /* ---- creation ---- */
 
-kb_status kb_workspace_create_with(const kb_allocator *given, kb_workspace **out)
+kb_status kb_workspace_create(const kb_allocator *given, kb_workspace **out)
 {
     kb_allocator allocator;
     if (out) *out = NULL;
@@ -29,8 +29,6 @@ kb_status kb_workspace_create_with(const kb_allocator *given, kb_workspace **out
     *out = workspace;
     return KB_OK;
 }
-
-kb_status kb_workspace_create(kb_workspace **out) { return kb_workspace_create_with(NULL, out); }
 
 kb_status kb_workspace_create_in(void *buffer, size_t size, kb_workspace **out)
 {

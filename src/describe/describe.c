@@ -257,7 +257,7 @@ kb_status kb_sample(const kb_image *image, kb_sampler sampler, const kb_describe
     if (status == KB_OK) status = kbi_features_scale(&f, &o.scale, error);
     if (status != KB_OK) return status;
     if (sampler != KB_SAMPLER_PATCH && (sampler != KB_SAMPLER_OCTAVES || !kbi_kind_built(KB_KIND_BAG)))
-        return kbi_fail(error, KB_E_KIND, "the sampler %s gives no samples", kb_sampler_name(sampler));
+        return kbi_fail(error, KB_E_KIND, "the sampler %s gives no samples", kbi_sampler_name(sampler));
     if (f.n && !samples) return kbi_fail(error, KB_E_ARGUMENT, "samples: a pointer is NULL");
     status = kbi_image_check(image);
     if (status != KB_OK) return kbi_fail_status(error, status);
@@ -343,14 +343,18 @@ static kb_status measure_call(product p, const kb_image *image, size_t n, const 
     return status;
 }
 
+kb_status kbi_sample_measure(const kb_image *image, size_t n, const kb_parallel *parallel, kb_workspace *workspace)
+{
+    return measure_call((product){NULL, KBI_GRID_PATCH, false}, image, n, parallel, workspace);
+}
+
 kb_status kbi_describe_measure(const kb_model *model, const kb_image *image, size_t n, const kb_parallel *parallel,
                                kb_workspace *workspace)
 {
     const product rows = {model, model->grid, model->row_floats > 0}; /* floats take more than bytes */
     kb_status status = measure_call(rows, NULL, n, parallel, workspace);
     if (status == KB_OK) status = measure_call(rows, image, n, parallel, workspace);
-    if (status == KB_OK)
-        status = measure_call((product){NULL, KBI_GRID_PATCH, false}, image, n, parallel, workspace);
+    if (status == KB_OK) status = kbi_sample_measure(image, n, parallel, workspace);
     if (status == KB_OK && kbi_kind_built(KB_KIND_BAG))
         status = measure_call((product){NULL, KBI_GRID_OCTAVES, false}, image, n, parallel, workspace);
     return status;

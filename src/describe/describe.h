@@ -59,5 +59,7 @@ void kbi_hashsift_project(const kb_model *model, const uint8_t *values, uint8_t 
  * (kbi_workspace_measure). */
 kb_status kbi_describe_measure(const kb_model *model, const kb_image *image, size_t n, const kb_parallel *parallel,
                                kb_workspace *workspace);
+/* The workspace of kb_sample for patches of n keypoints. */
+kb_status kbi_sample_measure(const kb_image *image, size_t n, const kb_parallel *parallel, kb_workspace *workspace);
 
 #endif

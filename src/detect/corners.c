@@ -52,13 +52,9 @@ static bool is_allowed(const kb_image *mask, double factor, double x, double y)
            kbi_mask_allows(mask, (float)kbi_level_to_image(factor, x), (float)kbi_level_to_image(factor, y));
 }
 
-void kbi_search_add(const kbi_search *s, int32_t x, int32_t y, float response, const double offset[2])
+bool kbi_search_allows(const kbi_search *s, int32_t x, int32_t y)
 {
-    kbi_peak peak = {.x = (uint16_t)x, .y = (uint16_t)y, .level = s->number, .response = response * s->weight};
-    if (peak.response < s->peaks->least || !is_allowed(s->options->mask, s->level->factor, x, y)) return;
-    peak.dx = kbi_peak_steps(offset[0]);
-    peak.dy = kbi_peak_steps(offset[1]);
-    kbi_peaks_add(s->peaks, &peak);
+    return is_allowed(s->options->mask, s->level->factor, x, y);
 }
 
 /* One search of a part of a level per task. */
@@ -99,6 +95,7 @@ static void search_task(void *context, int32_t piece)
     s.level = level;
     s.number = (uint8_t)t->level;
     s.weight = level_weight(c, level);
+    s.probe = t->probe;
     s.left = c->border;
     s.right = level->width - c->border;
     s.top = c->border + kbi_min_i((int32_t)kbi_piece(strips, t->pieces, piece) * strip, rows);
@@ -115,7 +112,7 @@ static void search_level(kbi_corners *c, search_tasks *t, int32_t level)
     kbi_parallel_run(c->job->options.parallel, t->pieces, search_task, t);
     for (int32_t i = 0; i < t->pieces && t->pieces > 1; i++) {
         const kbi_peaks *found = t->search[i].peaks;
-        for (size_t k = 0; k < found->count; k++) kbi_peaks_add(&c->peaks, &found->peak[k]);
+        for (size_t k = 0; k < found->count; k++) kbi_peaks_add(&c->peaks, found->peak[k]);
     }
 }
 
@@ -226,16 +223,15 @@ static void finish(kbi_corners *c)
 
 /* ---- all together ---- */
 
-kb_keypoint kbi_corner_keypoint(const kbi_corners *c, size_t index)
+kb_keypoint kbi_corner_keypoint(const kbi_corners *c, size_t index, double growth)
 {
     const kbi_peak *p = &c->peaks.peak[index];
-    double factor = c->levels.level[p->level].factor, size = KBI_CORNER_SIZE * factor;
+    double factor = c->levels.level[p->level].factor, size = KBI_CORNER_SIZE * factor * growth;
     double x = p->x, y = p->y;
     if (!c->job->options.whole_pixels) {
         x += (double)p->dx / KBI_PEAK_STEPS;
         y += (double)p->dy / KBI_PEAK_STEPS;
     }
-    if (p->dlevel != 0) size *= kbi_exp(kbi_log(c->levels.step) * p->dlevel / KBI_PEAK_STEPS);
     if (!is_allowed(c->job->options.mask, factor, x, y)) { /* between pixels it may be hidden */
         x = p->x;
         y = p->y;

@@ -23,13 +23,24 @@ typedef struct kbi_search {
     const kbi_level *level;
     uint8_t number; /* of the level */
     float weight;   /* of its responses */
+    bool probe;     /* only responses count: places beside pixels are not needed */
     int32_t left, right, top, bottom;
     void *scratch;
     kbi_peaks *peaks;
 } kbi_search;
 
+/* Whether the mask does not hide a pixel of the level. */
+bool kbi_search_allows(const kbi_search *search, int32_t x, int32_t y);
+
 /* Takes a peak, unless the mask hides it. offset is its place beside the pixel, px. */
-void kbi_search_add(const kbi_search *search, int32_t x, int32_t y, float response, const double offset[2]);
+static inline void kbi_search_add(const kbi_search *s, int32_t x, int32_t y, float response, const double offset[2])
+{
+    kbi_peak peak = {.x = (uint16_t)x, .y = (uint16_t)y, .level = s->number, .response = response * s->weight};
+    if (peak.response < s->peaks->least || (s->options->mask && !kbi_search_allows(s, x, y))) return;
+    peak.dx = kbi_peak_steps(offset[0]);
+    peak.dy = kbi_peak_steps(offset[1]);
+    kbi_peaks_add(s->peaks, peak);
+}
 
 /* A pixel of a level. */
 typedef struct kbi_place {
@@ -97,33 +108,15 @@ kb_status kbi_detect_corners(const kbi_detect_job *job, const kbi_measure *measu
 /* Plans the levels that are searched, and returns how many px of their borders have no keypoints. */
 int32_t kbi_corners_levels(kbi_levels *levels, const kb_image *image, const kb_detect_options *options,
                            const kbi_measure *measure);
-/* The keypoint of a peak, upright. */
-kb_keypoint kbi_corner_keypoint(const kbi_corners *c, size_t index);
+/* The keypoint of a peak, upright; its scale is `growth` times its level's. */
+kb_keypoint kbi_corner_keypoint(const kbi_corners *c, size_t index, double growth);
 
 /* ---- maxima over scale (maxima.c) ---- */
-/* The peaks of a level, in order of rows, and a bit for each of its pixels: 1 where there is a peak. */
-typedef struct kbi_level_peaks {
-    kbi_peak *peak;
-    size_t count;
-    const kbi_level *level;
-    double finer, coarser; /* pixels of the level before, and after, per pixel */
-    size_t words;   /* of bits per row */
-    uint64_t *bits;
-    uint32_t *rank; /* peaks before a word */
-} kbi_level_peaks;
-
-typedef struct kbi_maxima {
-    int32_t levels;
-    kbi_level_peaks at[KB_PYRAMID_MAX_LEVELS];
-} kbi_maxima;
-
-/* Finds the peaks of each level, which stand together, and puts them in order of rows. */
-void kbi_maxima_start(kbi_maxima *maxima, const kbi_levels *levels, kbi_peaks *peaks);
-/* Sets bits and ranks, in memory of so many bytes. */
-void kbi_maxima_index(kbi_maxima *maxima, void *memory);
-size_t kbi_maxima_bytes(const kbi_levels *levels);
-/* Whether a peak is a maximum over scale. If so, it is moved to its place between levels. */
-bool kbi_is_maximum(const kbi_maxima *maxima, kbi_peak *peak);
+/* Finds the maxima over scale among peaks, of which those of a level stand together, and moves them to their places
+ * between levels. An entry for each is at the head of `memory`: the order of its response, descending, and its number
+ * in the list. They are in the order of levels, then of rows. Returns how many there are. */
+size_t kbi_maxima_find(const kbi_levels *levels, kbi_peaks *peaks, void *memory);
+size_t kbi_maxima_bytes(const kbi_levels *levels, size_t peaks);
 
 /* ---- finish (finish.c) ---- */
 /* Finishes those of the keypoints from..to - 1 that lie on a level; -1: on any. */

@@ -109,7 +109,7 @@ int32_t kbi_peaks_row_scalar(const uint8_t *above, const uint8_t *middle, const 
 void kbi_blend_rows_scalar(const uint8_t *a, const uint8_t *b, int32_t width, int32_t weight, uint8_t *out);
 void kbi_resize_row_scalar(const uint8_t *in, int32_t in_width, kbi_resize_map map, int32_t width, uint8_t *out);
 float kbi_disc_angle_scalar(const uint8_t *centre, ptrdiff_t stride);
-void kbi_blur_bytes_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *out);
+void kbi_hessian_blur_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *columns, uint16_t *out);
 
 /* ---- the determinant of the Hessian (hessian.c) ---- */
 #define KBI_HESSIAN_BLUR 4 /* pixels on both sides */
@@ -119,8 +119,9 @@ void kbi_blur_bytes_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, 
 #define KBI_HESSIAN_W2 15
 #define KBI_HESSIAN_W3 7
 #define KBI_HESSIAN_W4 2
-/* out[i] = 128 times the pixel row[i] blurred along its column. */
-void kbi_blur_bytes(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *out);
+/* out[i] = 128 times the pixel row[i], blurred. Reads KBI_HESSIAN_BLUR pixels more on every side; columns is room for
+ * width + 2 KBI_HESSIAN_BLUR numbers, and no part of out. */
+void kbi_hessian_blur(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *columns, uint16_t *out);
 /* The determinant xx yy - xy^2 at middle[i], from differences that wrap to 16 bits: xx is middle[i - 1] + middle[i + 1]
  * - 2 middle[i], yy the same across rows, and xy a quarter, rounded down, of above[i - 1] + below[i + 1] - above[i + 1]
  * - below[i - 1]. Reads one more on both sides. */
@@ -178,5 +179,10 @@ typedef struct kbi_gradient_direction {
     float confidence;    /* 0 to 1: how much higher the peak is than the second, as part of it; 0 where it is flat */
 } kbi_gradient_direction;
 void kbi_gradient_peaks(const float histogram[KBI_GRADIENT_DIRECTIONS], int32_t highest, kbi_gradient_direction *out);
+
+/* Names of values, for kb_name; NULL when there is none. */
+const char *kbi_detector_name(int32_t detector);
+const char *kbi_selection_name(int32_t rule);
+const char *kbi_orientation_name(int32_t orientation);
 
 #endif

@@ -10,8 +10,6 @@ const kbi_detector *kbi_detector_find(kb_detector id)
     return NULL;
 }
 
-kb_detector kb_detector_default(void) { return kbi_detectors[0]->id; }
-
 kb_detector kb_detector_at(int32_t index)
 {
     const kbi_detector *const *row = kbi_detectors;
@@ -19,10 +17,10 @@ kb_detector kb_detector_at(int32_t index)
     return *row && index == 0 ? (*row)->id : (kb_detector)0;
 }
 
-const char *kb_detector_name(kb_detector detector)
+const char *kbi_detector_name(int32_t detector)
 {
-    const kbi_detector *row = detector ? kbi_detector_find(detector) : NULL;
-    return row ? row->name : "?";
+    const kbi_detector *row = detector ? kbi_detector_find((kb_detector)detector) : NULL;
+    return row ? row->name : NULL;
 }
 
 int32_t kb_detector_revision(kb_detector detector)
@@ -30,5 +28,3 @@ int32_t kb_detector_revision(kb_detector detector)
     const kbi_detector *row = detector ? kbi_detector_find(detector) : NULL;
     return row ? row->revision : 0;
 }
-
-float kb_detector_scale(kb_detector detector) { return kb_preset_scale(kb_detector_name(detector)); }

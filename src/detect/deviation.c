@@ -9,11 +9,13 @@
  *     sigma^2 = s^2 (systematic^2 + noise^2 det C^-2),
  *
  * with C^-1 the mean of the inverse curvatures along the two axes, lengths in px of the scale. The two numbers of a
- * detector were fitted to the residuals of rendered views of photographs, with noise of 1 to 3 gray levels.
+ * detector were fitted to the residuals of rendered views of photographs and of dead leaves, with noise of 1 to 3 gray
+ * levels.
  *
  * det is computed on 3x3 cells, each the mean of n x n pixels, under a Gaussian window. */
 #include <math.h>
 
+#include "common/features.h"
 #include "detect/detectors.h"
 #include "image/image.h"
 
@@ -131,22 +133,23 @@ static void deviation_task(void *context, int32_t piece)
     }
 }
 
-kb_status kb_keypoint_deviations(const kb_image *image, const kb_keypoint *keypoints, size_t n, kb_detector detector,
-                                 const kb_parallel *parallel, kb_workspace *workspace, float *deviations)
+kb_status kb_keypoint_deviations(const kb_image *image, const kb_features *features, const kb_parallel *parallel,
+                                 kb_workspace *workspace, float *deviations, kb_error *error)
 {
-    kb_workspace local;
-    const kbi_detector *row = kbi_detector_find(detector);
-    deviation_job job = {.keypoints = keypoints, .n = n, .pieces = kbi_parallel_threads(parallel), .deviation = deviations};
-    if (n > 0 && (!keypoints || !deviations)) return KB_E_ARGUMENT;
-    if (!row) return KB_E_UNKNOWN;
-    kb_status status = kbi_image_check(image);
+    kb_features f;
+    kbi_error_clear(error);
+    kb_status status = kbi_features_read(&f, features, "features", KBI_KEYPOINTS, PTRDIFF_MAX, error);
     if (status != KB_OK) return status;
-    job.exactness = &row->exactness;
-    workspace = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(workspace);
-    status = kbi_gray8(image, workspace, &job.image);
+    const kbi_detector *row = kbi_detector_find(f.detector);
+    if (!row) return kbi_fail_at(error, KB_E_UNKNOWN, "detector", -1, "there is no detector %d", (int)f.detector);
+    status = kbi_image_check(image);
+    if (status == KB_OK && f.n && !deviations) status = KB_E_ARGUMENT;
+    if (status != KB_OK) return kbi_fail_status(error, status);
+    deviation_job job = {.keypoints = f.keypoints, .n = f.n, .pieces = kbi_parallel_threads(parallel),
+                         .deviation = deviations, .exactness = &row->exactness};
+    kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
+    size_t mark = kbi_workspace_mark(ws);
+    status = kbi_gray8(image, ws, &job.image);
     if (status == KB_OK) kbi_parallel_run(parallel, job.pieces, deviation_task, &job);
-    kbi_workspace_rewind(workspace, mark);
-    kbi_workspace_release(&local);
-    return status;
+    return kbi_workspace_end(ws, mark, &local, status, "width, height, format", error);
 }

@@ -40,7 +40,7 @@ static kb_status choose_per_level(kbi_corners *c)
         return kbi_select_measure(c->room, n, image->width, image->height, options->selection, c->job->workspace);
     for (size_t i = 0; i < c->peaks.count; i++) { /* in the order of levels */
         corners[c->peaks.peak[i].level]++;
-        c->keypoints[i] = kbi_corner_keypoint(c, i);
+        c->keypoints[i] = kbi_corner_keypoint(c, i, 1);
     }
     share_levels(&c->levels, corners, n, share);
     for (int32_t i = 0; i < c->levels.count && status == KB_OK; from += corners[i++]) {

@@ -9,10 +9,13 @@
 #define SECOND_STRONG 0.8f
 #define SECOND_UNIT 1024.0f
 
-/* Near a border the pixels around a corner are copied, with the border repeated. */
+/* Near a border the pixels around a corner are copied, with the border repeated: in lengths that are constants, from the
+ * left on, so that each overwrites what the one before wrote too much. */
 #define WINDOW_REACH (KBI_GRADIENT_REACH + 1)
 #define WINDOW (2 * WINDOW_REACH + 1)
-typedef uint8_t level_window[WINDOW * WINDOW];
+#define WINDOW_COPY 48
+#define WINDOW_STRIDE (WINDOW + WINDOW_COPY)
+typedef uint8_t level_window[WINDOW * WINDOW_STRIDE];
 
 static kbi_place place_with_margin(const kbi_level *level, const kb_keypoint *k, level_window window)
 {
@@ -21,15 +24,18 @@ static kbi_place place_with_margin(const kbi_level *level, const kb_keypoint *k,
     bool inside = x >= WINDOW_REACH && y >= WINDOW_REACH && x < level->width - WINDOW_REACH &&
                   y < level->height - WINDOW_REACH;
     if (inside) return (kbi_place){kbi_level_pixel(level, x, y), level->stride};
-    int32_t left = kbi_clamp_i(WINDOW_REACH - x, 0, WINDOW), right = kbi_clamp_i(level->width + WINDOW_REACH - x, 0, WINDOW);
+    int32_t first = kbi_max_i(x - WINDOW_REACH, 0), left = kbi_max_i(WINDOW_REACH - x, 0);
+    int32_t right = kbi_min_i(level->width + WINDOW_REACH - x, WINDOW), bottom = level->height - 1;
+    const uint8_t *end = kbi_level_pixel(level, level->width, bottom);
     for (int32_t r = 0; r < WINDOW; r++) {
-        const uint8_t *row = kbi_level_pixel(level, 0, kbi_clamp_i(y + r - WINDOW_REACH, 0, level->height - 1));
-        uint8_t *out = window + r * WINDOW;
-        memset(out, row[0], (size_t)left);
-        memcpy(out + left, row + x - WINDOW_REACH + left, (size_t)(right - left));
-        memset(out + right, row[level->width - 1], (size_t)(WINDOW - right));
+        const uint8_t *row = kbi_level_pixel(level, 0, kbi_clamp_i(y + r - WINDOW_REACH, 0, bottom));
+        uint8_t *out = window + r * WINDOW_STRIDE;
+        memset(out, row[0], WINDOW_REACH);
+        if (end - row - first >= WINDOW_COPY) memcpy(out + left, row + first, WINDOW_COPY);
+        else memcpy(out + left, row + first, (size_t)(right - left));
+        memset(out + right, row[level->width - 1], WINDOW_REACH);
     }
-    return (kbi_place){window + WINDOW_REACH * (WINDOW + 1), WINDOW};
+    return (kbi_place){window + WINDOW_REACH * (WINDOW_STRIDE + 1), WINDOW_STRIDE};
 }
 
 static void set_angle(const float *histogram, int32_t highest, bool second, kb_keypoint *k)

@@ -31,16 +31,16 @@ int32_t kbi_hessian_limit(float response)
 }
 
 /* Rows that a search keeps. Column 0 of the determinants is the column before `left`, which only competes with its
- * neighbours; blurred rows have one more on both sides, rows of which only columns are blurred KBI_HESSIAN_BLUR more. */
+ * neighbours; blurred rows have one more on both sides, and begin with it at a whole line of the cache. */
 typedef struct hessian_rows {
-    uint16_t *across, *blurred[3];
+    uint16_t *columns, *blurred[3];
     int32_t *determinant[3];
     uint16_t *peak;
 } hessian_rows;
 
-#define ROW_MARGIN 64 /* columns; a multiple of KBI_ALIGN bytes */
+#define ROW_MARGIN 64 /* columns */
 
-static size_t row_columns(int32_t width) { return kbi_round_up((size_t)width) + 2 * ROW_MARGIN; }
+static size_t row_columns(int32_t width) { return kbi_round_up((size_t)width + ROW_MARGIN); }
 
 static size_t hessian_scratch_bytes(int32_t width)
 {
@@ -54,8 +54,8 @@ static hessian_rows rows_in(void *scratch, int32_t width)
     int32_t *words = scratch;
     for (int32_t i = 0; i < 3; i++) rows.determinant[i] = words + row * (size_t)i;
     uint16_t *halves = (uint16_t *)(void *)(words + 3 * row);
-    for (int32_t i = 0; i < 3; i++) rows.blurred[i] = halves + row * (size_t)i + ROW_MARGIN;
-    rows.across = halves + 3 * row + ROW_MARGIN;
+    for (int32_t i = 0; i < 3; i++) rows.blurred[i] = halves + row * (size_t)i + 1;
+    rows.columns = halves + 3 * row;
     rows.peak = halves + 4 * row;
     return rows;
 }
@@ -63,20 +63,7 @@ static hessian_rows rows_in(void *scratch, int32_t width)
 /* Row y, columns left - 1..left + width of the level, blurred. */
 static void blur_row(const kbi_search *s, int32_t left, int32_t width, int32_t y, const hessian_rows *rows, uint16_t *out)
 {
-    static const kbi_blur blur = {.weight = {256 * KBI_HESSIAN_W0, 512 * KBI_HESSIAN_W1, 512 * KBI_HESSIAN_W2,
-                                             512 * KBI_HESSIAN_W3, 512 * KBI_HESSIAN_W4},
-                                  .taps = KBI_HESSIAN_BLUR + 1,
-                                  .step = 1,
-                                  .reach = KBI_HESSIAN_BLUR};
-    const uint16_t *a[KBI_HESSIAN_BLUR + 1], *b[KBI_HESSIAN_BLUR + 1];
-    const int32_t margin = KBI_HESSIAN_BLUR + 1;
-    s->kernels->blur_bytes(kbi_level_pixel(s->level, left - margin, y), s->level->stride, width + 2 * margin,
-                           rows->across - margin);
-    for (int32_t k = 0; k <= KBI_HESSIAN_BLUR; k++) {
-        a[k] = rows->across - 1 - k;
-        b[k] = rows->across - 1 + k;
-    }
-    s->kernels->blur_pairs(a, b, &blur, width + 2, out - 1);
+    s->kernels->hessian_blur(kbi_level_pixel(s->level, left - 1, y), s->level->stride, width + 2, rows->columns, out - 1);
 }
 
 /* From the pixel to the top of the parabola through the nine determinants around it. */
@@ -96,7 +83,7 @@ static void add_peaks(const kbi_search *s, int32_t y, int32_t left, int32_t *con
     for (int32_t i = 0; i < n; i++) {
         double offset[2] = {0, 0};
         int32_t p = peak[i];
-        if (!s->options->whole_pixels) top_of_parabola(at[0] + p, at[1] + p, at[2] + p, offset);
+        if (!s->options->whole_pixels && !s->probe) top_of_parabola(at[0] + p, at[1] + p, at[2] + p, offset);
         kbi_search_add(s, left + p, y, kbi_hessian_response(at[1][p]), offset);
     }
 }
@@ -135,4 +122,4 @@ const kbi_measure kbi_measure_hessian = {KBI_HESSIAN_BLUR + 2, 1, true, hessian_
 
 static const char *const hessian_options[] = {KBI_PYRAMID_OPTIONS, "hessian_threshold", NULL};
 const kbi_detector kbi_detector_hessian = {KB_DETECTOR_HESSIAN, "hessian", 2, hessian_options, kbi_detect_corners,
-                                           &kbi_measure_hessian, {31, 0.117, 0.13, 0.27}};
+                                           &kbi_measure_hessian, {31, 0.104, 0.13, 0.27}};

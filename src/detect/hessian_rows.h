@@ -7,8 +7,8 @@
 
 #define PEAKS_BLOCK 32
 
-KBI_ROWS void KBI_ROWS_NAME(blur_bytes)(const uint8_t *restrict row, ptrdiff_t stride, int32_t width,
-                                       uint16_t *restrict out)
+/* out[i] = 128 times the pixel row[i] blurred along its column. */
+KBI_ROWS_HELPER void blur_columns(const uint8_t *restrict row, ptrdiff_t stride, int32_t width, uint16_t *restrict out)
 {
     const uint8_t *restrict a1 = row - stride, *restrict a2 = a1 - stride, *restrict a3 = a2 - stride;
     const uint8_t *restrict b1 = row + stride, *restrict b2 = b1 + stride, *restrict b3 = b2 + stride;
@@ -19,6 +19,26 @@ KBI_ROWS void KBI_ROWS_NAME(blur_bytes)(const uint8_t *restrict row, ptrdiff_t s
         out[i] = (uint16_t)(KBI_HESSIAN_W0 * row[i] + KBI_HESSIAN_W1 * one + KBI_HESSIAN_W2 * two +
                             KBI_HESSIAN_W3 * three + KBI_HESSIAN_W4 * four);
     }
+}
+
+/* Only the upper half of a product is kept. What all pixels lose by that on average, no difference of them has. */
+static inline uint16_t hessian_part(uint16_t both, uint16_t weight) { return (uint16_t)((uint32_t)both * weight >> 16); }
+
+KBI_ROWS_HELPER void blur_across(const uint16_t *restrict p, int32_t width, uint16_t *restrict out)
+{
+    for (int32_t i = 0; i < width; i++)
+        out[i] = (uint16_t)(hessian_part(p[i], 512 * KBI_HESSIAN_W0) +
+                            hessian_part((uint16_t)(p[i - 1] + p[i + 1]), 512 * KBI_HESSIAN_W1) +
+                            hessian_part((uint16_t)(p[i - 2] + p[i + 2]), 512 * KBI_HESSIAN_W2) +
+                            hessian_part((uint16_t)(p[i - 3] + p[i + 3]), 512 * KBI_HESSIAN_W3) +
+                            hessian_part((uint16_t)(p[i - 4] + p[i + 4]), 512 * KBI_HESSIAN_W4));
+}
+
+KBI_ROWS void KBI_ROWS_NAME(hessian_blur)(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *columns,
+                                         uint16_t *out)
+{
+    blur_columns(row - KBI_HESSIAN_BLUR, stride, width + 2 * KBI_HESSIAN_BLUR, columns);
+    blur_across(columns + KBI_HESSIAN_BLUR, width, out);
 }
 
 KBI_ROWS void KBI_ROWS_NAME(hessian_row)(const uint16_t *restrict above, const uint16_t *restrict middle,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The blur of hessian.c for cores without vectors. Results are those of hessian_rows.h and blur_rows.h. */
-#include "detect/sift.h"
+/* The blur of hessian.c for cores without vectors. Results are those of hessian_rows.h. */
+#include "detect/detect.h"
 
 #ifdef __ARM_FEATURE_DSP
 #    include <arm_acle.h>
@@ -29,7 +29,7 @@ static bool is_little_endian(void)
         p += stride;                                                                                                   \
     }
 
-void kbi_blur_bytes_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *out)
+static void blur_columns_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *out)
 {
     const uint32_t mask = 0x00ff00ff;
     int32_t x = 0;
@@ -50,32 +50,24 @@ void kbi_blur_bytes_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, 
         out[x + 2] = (uint16_t)(even >> 16);
         out[x + 3] = (uint16_t)(odd >> 16);
     }
-    if (x < width) kbi_blur_bytes(row + x, stride, width - x, out + x);
-}
-
-/* One row that is blurred along itself with weights below 2^15 keeps all that it needs in registers. */
-static bool is_short_row(const uint16_t *const *a, const uint16_t *const *b, const kbi_blur *blur)
-{
-    bool one_row = blur->taps == 5;
-    for (int32_t k = 1; k < 5 && one_row; k++) one_row = a[k] == a[0] - k && b[k] == a[0] + k && blur->weight[k] < 1 << 15;
-    return one_row && blur->weight[0] < 1 << 15;
-}
-
-void kbi_blur_pairs_scalar(const uint16_t *const *a, const uint16_t *const *b, const kbi_blur *blur, int32_t width,
-                           uint16_t *out)
-{
-    if (!is_short_row(a, b, blur)) {
-        kbi_blur_pairs(a, b, blur, width, out);
-        return;
+    for (; x < width; x++) {
+        const uint8_t *p = row + x;
+        out[x] = (uint16_t)(KBI_HESSIAN_W0 * p[0] + KBI_HESSIAN_W1 * (p[-stride] + p[stride]) +
+                            KBI_HESSIAN_W2 * (p[-2 * stride] + p[2 * stride]) +
+                            KBI_HESSIAN_W3 * (p[-3 * stride] + p[3 * stride]) +
+                            KBI_HESSIAN_W4 * (p[-4 * stride] + p[4 * stride]));
     }
-    const uint32_t w0 = blur->weight[0], w1 = blur->weight[1], w2 = blur->weight[2], w3 = blur->weight[3],
-                   w4 = blur->weight[4];
-    const uint16_t *p = a[0];
+}
+
+void kbi_hessian_blur_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *columns, uint16_t *out)
+{
+    blur_columns_scalar(row - KBI_HESSIAN_BLUR, stride, width + 2 * KBI_HESSIAN_BLUR, columns);
+    const uint16_t *p = columns + KBI_HESSIAN_BLUR;
     for (const uint16_t *end = p + width; p < end; p++) {
-        uint32_t sum = ADD_HIGH(2, (uint16_t)(2 * p[0]), w0);
-        sum = ADD_HIGH(sum, (uint16_t)(p[-1] + p[1]), w1);
-        sum = ADD_HIGH(sum, (uint16_t)(p[-2] + p[2]), w2);
-        sum = ADD_HIGH(sum, (uint16_t)(p[-3] + p[3]), w3);
-        *out++ = (uint16_t)ADD_HIGH(sum, (uint16_t)(p[-4] + p[4]), w4);
+        uint32_t sum = ADD_HIGH(0, p[0], 512 * KBI_HESSIAN_W0);
+        sum = ADD_HIGH(sum, (uint16_t)(p[-1] + p[1]), 512 * KBI_HESSIAN_W1);
+        sum = ADD_HIGH(sum, (uint16_t)(p[-2] + p[2]), 512 * KBI_HESSIAN_W2);
+        sum = ADD_HIGH(sum, (uint16_t)(p[-3] + p[3]), 512 * KBI_HESSIAN_W3);
+        *out++ = (uint16_t)ADD_HIGH(sum, (uint16_t)(p[-4] + p[4]), 512 * KBI_HESSIAN_W4);
     }
 }

@@ -21,10 +21,10 @@ const kbi_detect_kernels kbi_detect_kernels_c = {.blend_rows = PLAIN_ROW(blend_r
                                                  .gradient_cells = kbi_gradient_cells,
                                                  .gradient_sums = kbi_gradient_sums,
                                                  .gradient_histogram = kbi_gradient_histogram,
-                                                 .blur_bytes = PLAIN_ROW(blur_bytes),
+                                                 .hessian_blur = PLAIN_ROW(hessian_blur),
                                                  .hessian_row = kbi_hessian_row,
                                                  .hessian_peaks = kbi_hessian_peaks,
-                                                 .blur_pairs = PLAIN_ROW(blur_pairs),
+                                                 .blur_pairs = kbi_blur_pairs,
                                                  .difference_row = kbi_difference_row,
                                                  .extrema_row = kbi_extrema_row,
                                                  .direction_rows = kbi_direction_rows};

@@ -18,7 +18,7 @@ typedef struct kbi_detect_kernels {
     void (*gradient_cells)(const uint8_t *centre, ptrdiff_t stride, uint16_t *cells);
     void (*gradient_sums)(const uint16_t *cells, float *sums);
     int32_t (*gradient_histogram)(const float *sums, float *histogram);
-    void (*blur_bytes)(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *out);
+    void (*hessian_blur)(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *columns, uint16_t *out);
     void (*hessian_row)(const uint16_t *above, const uint16_t *middle, const uint16_t *below, int32_t width,
                         int32_t *out);
     int32_t (*hessian_peaks)(const int32_t *above, const int32_t *middle, const int32_t *below, int32_t width,
@@ -36,7 +36,7 @@ typedef struct kbi_detect_kernels {
 #define KBI_DETECT_KERNEL_SLOTS(SLOT)                                                                                  \
     SLOT(detect, blend_rows) SLOT(detect, resize_row) SLOT(detect, fast_row) SLOT(detect, fast_scores)                 \
     SLOT(detect, peaks_row) SLOT(detect, harris) SLOT(detect, disc_angle) SLOT(detect, gradient_cells)                  \
-    SLOT(detect, gradient_sums) SLOT(detect, gradient_histogram) SLOT(detect, blur_bytes)                              \
+    SLOT(detect, gradient_sums) SLOT(detect, gradient_histogram) SLOT(detect, hessian_blur)                            \
     SLOT(detect, hessian_row) SLOT(detect, hessian_peaks) SLOT(detect, blur_pairs)                                     \
     SLOT(detect, difference_row) SLOT(detect, extrema_row) SLOT(detect, direction_rows)
 

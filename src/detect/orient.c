@@ -7,14 +7,14 @@
 #include "detect/kernels.h"
 #include "image/kernels.h"
 
-const char *kb_orientation_name(kb_orientation orientation)
+const char *kbi_orientation_name(int32_t orientation)
 {
     switch (orientation) {
     case KB_ORIENTATION_DEFAULT: return "default";
     case KB_ORIENTATION_GRADIENT: return "gradient";
     case KB_ORIENTATION_CENTROID: return "centroid";
     case KB_ORIENTATION_NONE: return "none";
-    default: return "?";
+    default: return NULL;
     }
 }
 

@@ -9,36 +9,20 @@ bool kbi_peaks_get(kbi_peaks *peaks, size_t keep, size_t spare, size_t max_added
     return peaks->peak;
 }
 
-/* The upper bits of a float are a logarithm: 16 bins for a factor of 2, from 2^-28 on. */
-#define BIN_SHIFT 19
-#define BIN_ZERO ((127 - 28) << (23 - BIN_SHIFT))
-
-static int32_t bin_of(float response)
-{
-    uint32_t bits;
-    memcpy(&bits, &response, sizeof bits);
-    return bits >> 31 ? 0 : kbi_clamp_i((int32_t)(bits >> BIN_SHIFT) - BIN_ZERO, 0, KBI_PEAK_BINS - 1);
-}
-
 static float least_of_bin(int32_t bin)
 {
-    uint32_t bits = (uint32_t)(bin + BIN_ZERO) << BIN_SHIFT;
+    uint32_t bits = (uint32_t)(bin + KBI_PEAK_ZERO) << KBI_PEAK_SHIFT;
     float least;
     memcpy(&least, &bits, sizeof least);
     return least;
 }
 
-/* Counts a peak. Once `keep` are in bins above `bin`, nothing in `bin` can go on. */
-static void count_peak(kbi_peaks *peaks, float response)
+void kbi_peaks_raise(kbi_peaks *peaks)
 {
-    int32_t bin = bin_of(response);
-    peaks->histogram[bin]++;
-    peaks->stronger += bin > peaks->bin;
-    while (peaks->stronger >= peaks->keep && peaks->stronger > 0) {
+    while (peaks->stronger >= peaks->keep && peaks->stronger > 0)
         peaks->stronger -= peaks->histogram[++peaks->bin];
-        float least = least_of_bin(peaks->bin);
-        if (least > peaks->least) peaks->least = least;
-    }
+    float least = least_of_bin(peaks->bin);
+    if (least > peaks->least) peaks->least = least;
 }
 
 /* The order (kbi_float_order) of the `keep`-th strongest response, and how many of the `keep` have it. It is found digit
@@ -47,8 +31,8 @@ static uint32_t last_order(const kbi_peaks *peaks, size_t *equal)
 {
     bool any = peaks->bin == 0 || peaks->bin == KBI_PEAK_BINS - 1; /* bins without a bound */
     size_t n = any ? peaks->keep : peaks->keep - peaks->stronger;
-    int32_t shift = any ? 32 : BIN_SHIFT;
-    uint32_t found = any ? 0 : kbi_float_order(least_of_bin(peaks->bin)), known = any ? 0 : ~(uint32_t)0 << BIN_SHIFT;
+    int32_t shift = any ? 32 : KBI_PEAK_SHIFT;
+    uint32_t found = any ? 0 : kbi_float_order(least_of_bin(peaks->bin)), known = any ? 0 : ~(uint32_t)0 << KBI_PEAK_SHIFT;
     while (shift > 0) {
         int32_t bits = kbi_min_i(shift, 8);
         uint32_t histogram[256] = {0}, digit = ((uint32_t)1 << bits) - 1, mask = digit;
@@ -79,18 +63,18 @@ void kbi_peaks_prune(kbi_peaks *peaks)
     for (size_t i = peaks->first; i < peaks->count; i++) {
         const kbi_peak *p = &peaks->peak[i];
         uint32_t order = kbi_float_order(p->response);
-        if (order < last || (order == last && tied[p->level] == 0)) continue;
-        if (order == last) {
+        bool tie = order == last, stays = order > last || (tie && tied[p->level] > 0);
+        if (tie && stays) {
             tied[p->level]--;
             peaks->least = p->response;
         }
-        peaks->peak[kept++] = *p;
+        peaks->peak[kept] = *p; /* which of them stay cannot be predicted */
+        kept += stays;
     }
     peaks->count = kept;
 }
 
-/* Makes room: what has become too weak leaves, and where that is not much, all but the `keep` strongest. */
-static void make_room(kbi_peaks *peaks)
+void kbi_peaks_make_room(kbi_peaks *peaks)
 {
     size_t kept = peaks->first;
     for (size_t i = peaks->first; i < peaks->count; i++)
@@ -113,13 +97,4 @@ void kbi_peaks_start_level(kbi_peaks *peaks, size_t keep, float least)
     peaks->stronger = 0;
     peaks->bin = 0;
     memset(peaks->histogram, 0, sizeof peaks->histogram);
-}
-
-void kbi_peaks_add(kbi_peaks *peaks, const kbi_peak *peak)
-{
-    if (peak->response < peaks->least) return;
-    if (peaks->count == peaks->room) make_room(peaks);
-    if (peak->response < peaks->least) return;
-    peaks->peak[peaks->count++] = *peak;
-    count_peak(peaks, peak->response);
 }

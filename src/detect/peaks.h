@@ -47,8 +47,36 @@ void kbi_peaks_start_level(kbi_peaks *peaks, size_t keep, float least);
 /* Memory for a list to which at most `max_added` peaks are added, with `spare` places beside those that are kept: the
  * fewer, the more often the list is pruned. False when memory is out. */
 bool kbi_peaks_get(kbi_peaks *peaks, size_t keep, size_t spare, size_t max_added, kb_workspace *workspace);
+/* What has become too weak leaves, and where that is not much, all but the `keep` strongest. */
+void kbi_peaks_make_room(kbi_peaks *peaks);
+/* Once `keep` are in bins above `bin`, nothing in `bin` can go on. */
+void kbi_peaks_raise(kbi_peaks *peaks);
+
+/* The upper bits of a float are a logarithm: 16 bins for a factor of 2, from 2^-28 on. */
+#define KBI_PEAK_SHIFT 19
+#define KBI_PEAK_ZERO ((127 - 28) << (23 - KBI_PEAK_SHIFT))
+
+static inline int32_t kbi_peak_bin(float response)
+{
+    uint32_t bits;
+    memcpy(&bits, &response, sizeof bits);
+    return bits >> 31 ? 0 : kbi_clamp_i((int32_t)(bits >> KBI_PEAK_SHIFT) - KBI_PEAK_ZERO, 0, KBI_PEAK_BINS - 1);
+}
+
 /* Adding needs no memory and cannot fail. */
-void kbi_peaks_add(kbi_peaks *peaks, const kbi_peak *peak);
+static inline void kbi_peaks_add(kbi_peaks *peaks, kbi_peak peak)
+{
+    if (peak.response < peaks->least) return;
+    if (peaks->count == peaks->room) {
+        kbi_peaks_make_room(peaks);
+        if (peak.response < peaks->least) return;
+    }
+    int32_t bin = kbi_peak_bin(peak.response);
+    peaks->peak[peaks->count++] = peak;
+    peaks->histogram[bin]++;
+    peaks->stronger += bin > peaks->bin;
+    if (peaks->stronger >= peaks->keep && peaks->stronger > 0) kbi_peaks_raise(peaks);
+}
 /* Keeps the `keep` strongest, in their order. */
 void kbi_peaks_prune(kbi_peaks *peaks);
 

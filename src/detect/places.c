@@ -35,34 +35,17 @@ static bool is_taken(const raster *r, const kb_keypoint *keypoints, const kb_key
     return false;
 }
 
-/* The indices of the peaks, strongest first; equal ones in the order of levels, then of rows. They take the place of the
- * entries that are sorted. */
-static size_t order_peaks(const kbi_maxima *maxima, const kbi_peaks *peaks, void *memory)
+/* The keypoints of the first c->room places, strongest first; of equal maxima those of finer levels come first. */
+static size_t take_places(const kbi_corners *c, raster *r, const uint64_t *entries, size_t n)
 {
-    uint64_t *entries = memory, *spare = entries + peaks->room;
-    uint32_t *order = memory;
-    size_t n = 0;
-    for (int32_t level = 0; level < maxima->levels; level++) {
-        const kbi_peak *first = maxima->at[level].peak;
-        for (size_t i = 0; i < maxima->at[level].count; i++)
-            entries[n++] = (uint64_t)~kbi_float_order(first[i].response) << 32 | (uint64_t)(first + i - peaks->peak);
-    }
-    kbi_sort_upper(entries, spare, n);
-    for (size_t i = 0; i < n; i++) {
-        uint32_t index = (uint32_t)entries[i];
-        memcpy(&order[i], &index, sizeof index);
-    }
-    return n;
-}
-
-/* The keypoints of the first c->room places, strongest first. */
-static size_t take_places(const kbi_corners *c, const kbi_maxima *maxima, raster *r, const uint32_t *order, size_t n)
-{
+    double growth[KBI_PEAK_STEPS + 1] = {0}; /* by the scale between levels; 0: not known yet */
     size_t kept = 0;
     memset(r->cell, 0xff, (size_t)r->columns * (size_t)r->rows * sizeof *r->cell); /* NOBODY */
     for (size_t i = 0; i < n && kept < c->room; i++) {
-        if (!kbi_is_maximum(maxima, &c->peaks.peak[order[i]])) continue;
-        kb_keypoint k = kbi_corner_keypoint(c, order[i]);
+        int32_t steps = c->peaks.peak[(uint32_t)entries[i]].dlevel;
+        double *scale = &growth[steps + KBI_PEAK_STEPS / 2];
+        if (*scale == 0) *scale = kbi_exp(kbi_log(c->levels.step) * steps / KBI_PEAK_STEPS);
+        kb_keypoint k = kbi_corner_keypoint(c, (uint32_t)entries[i], *scale);
         if (is_taken(r, c->keypoints, &k)) continue;
         uint32_t *cell = &r->cell[cell_at(k.y, 0, r->rows) * r->columns + cell_at(k.x, 0, r->columns)];
         r->next[kept] = *cell;
@@ -78,22 +61,18 @@ static kb_status choose_places(kbi_corners *c)
     const kb_detect_options *options = &c->job->options;
     kb_workspace *workspace = c->job->workspace;
     size_t n = (size_t)options->max_keypoints;
-    kbi_maxima maxima;
     raster r = {(int32_t)(image->width / MAX_SEPARATION) + 1, (int32_t)(image->height / MAX_SEPARATION) + 1, NULL, NULL};
-    /* What sorting needs; then the order in its first quarter, and behind it the bits of maxima. */
-    size_t sort_bytes = 2 * c->peaks.room * sizeof(uint64_t), order_bytes = kbi_round_up(sort_bytes / 4);
-    size_t bytes = order_bytes + kbi_maxima_bytes(&c->levels);
-    uint8_t *memory = kbi_workspace_get(workspace, bytes > sort_bytes ? bytes : sort_bytes);
+    size_t sort_bytes = 2 * c->peaks.room * sizeof(uint64_t), bytes = kbi_maxima_bytes(&c->levels, c->peaks.room);
+    uint64_t *entries = kbi_workspace_get(workspace, bytes > sort_bytes ? bytes : sort_bytes);
     r.cell = kbi_workspace_get(workspace, (size_t)r.columns * (size_t)r.rows * sizeof *r.cell);
     r.next = kbi_workspace_get(workspace, c->room * sizeof *r.next);
-    if (!memory || !r.cell || !r.next) return KB_E_MEMORY;
+    if (!entries || !r.cell || !r.next) return KB_E_MEMORY;
     if (workspace->measures && c->room <= n) return KB_OK;
     if (workspace->measures)
         return kbi_select_measure(c->room, n, image->width, image->height, options->selection, workspace);
-    kbi_maxima_start(&maxima, &c->levels, &c->peaks);
-    size_t peaks = order_peaks(&maxima, &c->peaks, memory);
-    kbi_maxima_index(&maxima, memory + order_bytes);
-    c->count = take_places(c, &maxima, &r, (const uint32_t *)(const void *)memory, peaks);
+    size_t maxima = kbi_maxima_find(&c->levels, &c->peaks, entries);
+    kbi_sort_upper(entries, entries + maxima, maxima);
+    c->count = take_places(c, &r, entries, maxima);
     if (c->count <= n) return KB_OK;
     return kbi_select(c->keypoints, c->count, image->width, image->height, options->selection, n, workspace, &c->count);
 }

@@ -103,7 +103,10 @@ bool kbi_select_knows(kb_selection rule)
     return (int32_t)rule >= 0 && (int32_t)rule < count;
 }
 
-const char *kb_selection_name(kb_selection rule) { return kbi_select_knows(rule) ? kbi_select_rules[rule].name : "?"; }
+const char *kbi_selection_name(int32_t rule)
+{
+    return kbi_select_knows((kb_selection)rule) ? kbi_select_rules[rule].name : NULL;
+}
 
 /* Moves the picked keypoints to the front, in order. */
 static void move_to_front(const kbi_selection *s, kb_keypoint *keypoints, kb_keypoint *copy, size_t n)

@@ -239,4 +239,4 @@ static kb_status detect_sift(const kbi_detect_job *job, const kbi_measure *measu
 static const char *const sift_options[] = {"layers", "contrast_threshold", "edge_threshold", "sigma", "no_upsampling",
                                            NULL};
 const kbi_detector kbi_detector_sift = {KB_DETECTOR_SIFT, "sift", 1, sift_options, detect_sift, NULL,
-                                        {3.2, 0.062, 0.14, 0.16}};
+                                        {3.2, 0.065, 0.145, 0.16}};

@@ -28,9 +28,6 @@ void kbi_blur_plan(kbi_blur *blur, double sigma, double before);
  * and right; a[0] is b[0]. */
 void kbi_blur_pairs(const uint16_t *const *a, const uint16_t *const *b, const kbi_blur *blur, int32_t width,
                    uint16_t *out);
-/* The same for cores without vectors (hessian_scalar.c). */
-void kbi_blur_pairs_scalar(const uint16_t *const *a, const uint16_t *const *b, const kbi_blur *blur, int32_t width,
-                           uint16_t *out);
 /* The place that a place outside 0..n - 1 mirrors, with the border pixel itself as the mirror. */
 static inline int32_t kbi_mirrored(int32_t i, int32_t n)
 {

@@ -293,18 +293,18 @@ kb_status kb_fit_pose(const kb_scene_point *points, size_t n, const kb_fit_optio
     return fit_input_with(&input, &kbi_fit_pose, options, workspace, inliers, report, error);
 }
 
-const char *kb_fit_result_name(kb_fit_result result)
+const char *kbi_fit_result_name(int32_t result)
 {
     switch (result) {
     case KB_FIT_FOUND: return "found";
     case KB_FIT_TOO_FEW: return "too few pairs";
     case KB_FIT_DEGENERATE: return "degenerate";
     case KB_FIT_NOT_FOUND: return "not found";
-    default: return "?";
+    default: return NULL;
     }
 }
 
-const char *kb_geometry_name(kb_geometry geometry)
+const char *kbi_geometry_name(int32_t geometry)
 {
     switch (geometry) {
     case KB_GEOMETRY_HOMOGRAPHY: return "homography";
@@ -313,7 +313,6 @@ const char *kb_geometry_name(kb_geometry geometry)
     case KB_GEOMETRY_AFFINE: return "affine";
     case KB_GEOMETRY_ESSENTIAL: return "essential";
     case KB_GEOMETRY_ROTATION: return "rotation";
-    case KB_GEOMETRY_INT32: break;
+    default: return NULL;
     }
-    return "?";
 }

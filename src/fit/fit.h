@@ -252,4 +252,8 @@ void kbi_fit_cross3(const double *a, const double *b, double *out);
 /* The matrix of cofactors. */
 void kbi_fit_cofactors3(const double *m, double *out);
 
+/* Names of values, for kb_name; NULL when there is none. */
+const char *kbi_geometry_name(int32_t geometry);
+const char *kbi_fit_result_name(int32_t result);
+
 #endif

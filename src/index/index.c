@@ -5,13 +5,7 @@
 
 #include <math.h>
 
-kb_status kb_index_create(const kb_vocabulary *vocabulary, const kb_index_options *options, kb_index **out,
-                          kb_error *error)
-{
-    return kb_index_create_with(vocabulary, options, NULL, out, error);
-}
-
-kb_status kb_index_create_with(const kb_vocabulary *vocabulary, const kb_index_options *options,
+kb_status kb_index_create(const kb_vocabulary *vocabulary, const kb_index_options *options,
                                const kb_allocator *given, kb_index **out, kb_error *error)
 {
     kb_index_options o;
@@ -179,8 +173,6 @@ uint32_t *kbi_index_positions(const kb_index *index)
 
 /* ---- looking into it ---- */
 
-const kb_vocabulary *kb_index_get_vocabulary(const kb_index *index) { return index ? index->vocabulary : NULL; }
-
 kb_status kb_index_get_info(const kb_index *index, kb_index_info *info)
 {
     if (!index || !info) return KB_E_ARGUMENT;
@@ -191,7 +183,7 @@ kb_status kb_index_get_info(const kb_index *index, kb_index_info *info)
                           .features = index->features, .images = index->count - index->removed,
                           .positions = index->count, .bytes = sizeof *index, .detector = index->origin.detector,
                           .revision = index->origin.revision, .upright = index->origin.upright,
-                          .max_size = index->origin.max_size};
+                          .max_size = index->origin.max_size, .vocabulary = index->vocabulary};
     for (size_t i = 0; i < index->segment_count; i++) {
         const kbi_segment *s = &index->segments[i];
         full.entries += s->entries;
@@ -207,37 +199,49 @@ kb_status kb_index_get_info(const kb_index *index, kb_index_info *info)
     return KB_OK;
 }
 
-kb_status kb_index_get_features(const kb_index *index, size_t position, kb_keypoint *keypoints, const uint8_t **rows,
-                                size_t *count)
+static kb_status get_features(const kb_index *index, const kbi_indexed *image, kb_features *out, kb_error *error)
 {
-    if (count) *count = 0;
-    if (rows) *rows = NULL;
-    if (!index || position >= index->count) return KB_E_ARGUMENT;
-    if (!index->features) return KB_E_KIND;
-    const kbi_indexed *image = &index->images[position];
-    if (image->removed) return KB_OK;
-    if (count) *count = image->rows;
-    if (rows) *rows = image->kept_rows;
-    for (size_t i = 0; keypoints && i < image->rows; i++) {
+    const kb_vocabulary *v = index->vocabulary;
+    kb_features f;
+    kb_status status = kbi_features_read(&f, out, "features", 0, PTRDIFF_MAX, error);
+    if (status != KB_OK) return status;
+    if (!index->features) return kbi_fail(error, KB_E_KIND, "this index keeps no features");
+    f.n = image->removed ? 0 : image->rows;
+    if (f.keypoints && f.capacity < f.n)
+        return kbi_fail_at(error, KB_E_SPACE, "capacity", -1,
+                           "features.capacity is %zu, but the image has %zu keypoints", f.capacity, f.n);
+    for (size_t i = 0; f.keypoints && i < f.n; i++) {
         const uint8_t *at = image->kept_points + i * KBI_POINT;
-        keypoints[i] = (kb_keypoint){.x = kbi_get_f32(at), .y = kbi_get_f32(at + 4), .size = kbi_get_f32(at + 8),
-                                     .angle = kbi_get_f32(at + 12), .class_id = -1};
+        f.keypoints[i] = (kb_keypoint){.x = kbi_get_f32(at), .y = kbi_get_f32(at + 4), .size = kbi_get_f32(at + 8),
+                                       .angle = kbi_get_f32(at + 12), .class_id = -1};
     }
+    f.rows = (void *)(uintptr_t)image->kept_rows; /* which is read only */
+    f.row_bytes = f.row_stride = v->row_bytes;
+    f.rows_size = f.n * v->row_bytes;
+    f.model_id = v->model_id;
+    f.width = (int32_t)image->width;
+    f.height = (int32_t)image->height;
+    f.detector = index->origin.detector;
+    f.revision = index->origin.revision;
+    f.upright = index->origin.upright;
+    f.max_size = index->origin.max_size;
+    kbi_features_write(out, &f);
     return KB_OK;
 }
 
-kb_status kb_index_get_size(const kb_index *index, size_t position, int32_t *width, int32_t *height)
+kb_status kb_index_get_image(const kb_index *index, size_t position, kb_index_image *image, kb_features *features,
+                             kb_error *error)
 {
-    if (!index || position >= index->count || !width || !height) return KB_E_ARGUMENT;
-    *width = (int32_t)index->images[position].width;
-    *height = (int32_t)index->images[position].height;
-    return KB_OK;
-}
-
-int32_t kb_index_get_image(const kb_index *index, size_t position, kb_index_image *image)
-{
-    if (!index || !image || position >= index->count) return 0;
+    kbi_error_clear(error);
+    if (!index) return kbi_fail(error, KB_E_ARGUMENT, "index: a pointer is NULL");
+    if (position >= index->count)
+        return kbi_fail(error, KB_E_ARGUMENT, "there is no position %zu, but 0 to %zu", position, index->count - 1);
     const kbi_indexed *from = &index->images[position];
-    *image = (kb_index_image){from->id, from->name, from->rows, from->words, from->removed};
-    return 1;
+    if (image && KBI_STRUCT_CHECK(kb_index_image, image) != KB_OK) return kbi_fail_struct(error);
+    if (image) {
+        kb_index_image full = {image->struct_size, from->removed, from->id, from->name, from->rows, from->words,
+                               (int32_t)from->width, (int32_t)from->height};
+        KBI_STRUCT_WRITE(kb_index_image, image, &full);
+    }
+    return features ? get_features(index, from, features, error) : KB_OK;
 }

@@ -332,12 +332,7 @@ static kb_status read_segment(kb_index *index, const uint8_t *data, const layout
     return KB_OK;
 }
 
-kb_status kb_index_load(const void *data, size_t size, kb_index **out, kb_error *error)
-{
-    return kb_index_load_with(data, size, NULL, out, error);
-}
-
-kb_status kb_index_load_with(const void *data, size_t size, const kb_allocator *given, kb_index **out, kb_error *error)
+kb_status kb_index_load(const void *data, size_t size, const kb_allocator *given, kb_index **out, kb_error *error)
 {
     kb_allocator allocator;
     layout l = {0};
@@ -354,8 +349,8 @@ kb_status kb_index_load_with(const void *data, size_t size, const kb_allocator *
     index->file_size = size;
     index->signatures = l.signatures;
     index->features = l.features;
-    status = kb_vocabulary_load_with(index->file + p.vocabulary, (size_t)l.vocabulary, &allocator,
-                                     &index->owned_vocabulary, error);
+    status = kb_vocabulary_load(index->file + p.vocabulary, (size_t)l.vocabulary, &allocator, &index->owned_vocabulary,
+                                error);
     index->vocabulary = index->owned_vocabulary;
     if (status == KB_OK && index->vocabulary->row_bytes != l.row_bytes)
         status = kbi_fail(error, KB_E_TABLE, "index: rows of another length than the vocabulary's");

@@ -48,12 +48,9 @@ static kb_status kept_features(const kb_index *index, size_t position, kb_worksp
     kb_keypoint *keypoints = kbi_workspace_array(ws, index->images[position].rows, sizeof *keypoints);
     if (!keypoints) return KB_E_MEMORY;
     KB_INIT(*f);
-    f->row_bytes = index->vocabulary->row_bytes;
     f->keypoints = keypoints;
-    const uint8_t *rows;
-    kb_status status = kb_index_get_features(index, position, keypoints, &rows, &f->n);
-    f->rows = (void *)(uintptr_t)rows; /* which is read only */
-    return status;
+    f->capacity = index->images[position].rows;
+    return kb_index_get_image(index, position, NULL, f, NULL);
 }
 
 kb_status kbi_index_verify(const kb_index *index, const kb_features *query, size_t position,

@@ -49,12 +49,6 @@ static kb_status options_check(kb_loop_options *o, kb_error *error)
 }
 
 kb_status kb_loop_detector_create(const kb_vocabulary *vocabulary, const kb_loop_options *options,
-                                  kb_loop_detector **out, kb_error *error)
-{
-    return kb_loop_detector_create_with(vocabulary, options, NULL, out, error);
-}
-
-kb_status kb_loop_detector_create_with(const kb_vocabulary *vocabulary, const kb_loop_options *options,
                                        const kb_allocator *given, kb_loop_detector **out, kb_error *error)
 {
     kb_allocator allocator;
@@ -71,7 +65,7 @@ kb_status kb_loop_detector_create_with(const kb_vocabulary *vocabulary, const kb
     KB_INIT(keep);
     keep.keep_features = 1;
     d->o = o;
-    status = kb_index_create_with(vocabulary, &keep, &allocator, &d->index, error);
+    status = kb_index_create(vocabulary, &keep, &allocator, &d->index, error);
     if (status == KB_OK) *out = d;
     else kbi_deallocate(&allocator, d);
     return status;
@@ -213,11 +207,12 @@ static kb_status find_loop(kb_loop_detector *d, const kb_features *f, kb_workspa
 }
 
 kb_status kb_loop_detector_add(kb_loop_detector *detector, const kb_features *features, kb_workspace *workspace,
-                               kb_loop *loop, kb_error *error)
+                               kb_loop *out, kb_error *error)
 {
     kb_features f;
-    if (!detector || !loop) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
-    memset(loop, 0, sizeof *loop);
+    kb_loop found = {.struct_size = sizeof found}, *loop = &found;
+    if (!detector || !out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
+    if (KBI_STRUCT_CHECK(kb_loop, out) != KB_OK) return kbi_fail_struct(error);
     loop->query = detector->index->count;
     const kb_vocabulary *v = detector->index->vocabulary;
     kb_status status = kbi_features_check(features, &f, v->row_bytes, v->model_id, v->model_name, error);
@@ -233,5 +228,6 @@ kb_status kb_loop_detector_add(kb_loop_detector *detector, const kb_features *fe
     if (status == KB_OK) status = kb_index_add(detector->index, &f, loop->query, NULL, ws, error);
     if (status != KB_OK && detector->count > noted) neighbour_forget(detector, neighbour);
     kbi_workspace_release(&local);
+    KBI_STRUCT_WRITE(kb_loop, out, loop);
     return status;
 }

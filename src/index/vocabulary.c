@@ -71,7 +71,7 @@ kb_status kbi_vocabulary_pack(const kbi_tree *tree, const kb_allocator *allocato
         else kbi_put_f64(to, tree->weights[i]);
     }
     kbi_put_u64(block + AT_SUM, block_sum(block, (size_t)size));
-    kb_status status = kb_vocabulary_load_with(block, (size_t)size, allocator, out, error);
+    kb_status status = kb_vocabulary_load(block, (size_t)size, allocator, out, error);
     if (*out) (*out)->owned = block;
     else kbi_deallocate(allocator, block);
     return status;
@@ -182,12 +182,7 @@ static void view_block(kb_vocabulary *v, const uint8_t *block, size_t size)
     v->weights = v->rows + round8(v->nodes * (uint64_t)v->row_bytes);
 }
 
-kb_status kb_vocabulary_load(const void *data, size_t size, kb_vocabulary **out, kb_error *error)
-{
-    return kb_vocabulary_load_with(data, size, NULL, out, error);
-}
-
-kb_status kb_vocabulary_load_with(const void *data, size_t size, const kb_allocator *given, kb_vocabulary **out,
+kb_status kb_vocabulary_load(const void *data, size_t size, const kb_allocator *given, kb_vocabulary **out,
                                   kb_error *error)
 {
     kb_allocator allocator;

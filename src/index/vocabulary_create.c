@@ -104,18 +104,13 @@ static kb_status creation_run(creation *c, kb_vocabulary **out, kb_error *error)
     return kbi_vocabulary_pack(&tree, &c->allocator, out, error);
 }
 
-kb_status kb_vocabulary_create(const kb_vocabulary_spec *spec, kb_vocabulary **out, kb_error *error)
-{
-    return kb_vocabulary_create_with(spec, NULL, out, error);
-}
-
 static void creation_free(creation *c)
 {
     void *const blocks[] = {c->place, c->first, c->children, c->rows, c->weights};
     for (size_t i = 0; i < KBI_COUNT(blocks); i++) kbi_deallocate(&c->allocator, blocks[i]);
 }
 
-kb_status kb_vocabulary_create_with(const kb_vocabulary_spec *spec, const kb_allocator *allocator, kb_vocabulary **out,
+kb_status kb_vocabulary_create(const kb_vocabulary_spec *spec, const kb_allocator *allocator, kb_vocabulary **out,
                                     kb_error *error)
 {
     kb_vocabulary_spec s;

@@ -11,6 +11,7 @@
 #define SAMPLE 2000  /* rows per child that decide the centres */
 #define CHUNK 65536  /* rows that one task assigns */
 #define BATCH 256    /* rows compared with the centres at once */
+#define REPORT_CHUNKS 64 /* between two reports to the caller */
 
 typedef struct train_node {
     uint32_t begin, end; /* its rows in `order` */
@@ -33,6 +34,8 @@ typedef struct trainer {
     kbi_k_majority *clusters;        /* one per piece */
     const kbi_match_kernels *kernels;
     int32_t pieces;
+    int32_t level;      /* that is being split */
+    size_t first_chunk; /* of a parallel loop over chunks */
     atomic_uint next; /* the next free node */
 } trainer;
 
@@ -113,7 +116,7 @@ static uint32_t node_at(const trainer *t, size_t place)
 static void assign_chunk(void *context, int32_t chunk)
 {
     trainer *t = context;
-    size_t begin = (size_t)chunk * CHUNK, end = begin + CHUNK < t->n ? begin + CHUNK : t->n;
+    size_t begin = (t->first_chunk + (size_t)chunk) * CHUNK, end = begin + CHUNK < t->n ? begin + CHUNK : t->n;
     for (uint32_t node = node_at(t, begin); node < t->level_end && t->nodes[node].begin < end; node++) {
         size_t from = t->nodes[node].begin > begin ? t->nodes[node].begin : begin;
         size_t to = t->nodes[node].end < end ? t->nodes[node].end : end;
@@ -173,20 +176,33 @@ static bool append_children(trainer *t)
     return true;
 }
 
-static bool split_level(trainer *t)
+/* False: the caller stops the training. */
+static bool assign_rows(trainer *t)
+{
+    const size_t chunks = (t->n + CHUNK - 1) / CHUNK, all = t->n * (size_t)t->o.levels;
+    for (t->first_chunk = 0; t->first_chunk < chunks; t->first_chunk += REPORT_CHUNKS) {
+        size_t count = kbi_min_z(REPORT_CHUNKS, chunks - t->first_chunk), end = (t->first_chunk + count) * CHUNK;
+        kbi_parallel_run(t->o.parallel, (int32_t)count, assign_chunk, t);
+        size_t done = t->n * (size_t)t->level + kbi_min_z(end, t->n);
+        if (t->o.report && !t->o.report(t->o.report_context, done, all)) return false;
+    }
+    return true;
+}
+
+static kb_status split_level(trainer *t)
 {
     size_t nodes = t->level_end - t->level_begin;
     uint8_t *centres = kbi_reallocate(&t->allocator, t->centres, 0, nodes, (size_t)t->o.branching * t->row_bytes);
     if (centres) t->centres = centres;
     uint32_t *found = kbi_reallocate(&t->allocator, t->found, 0, nodes, sizeof *found);
     if (found) t->found = found;
-    if (!centres || !found) return false;
+    if (!centres || !found) return KB_E_MEMORY;
     atomic_store(&t->next, t->level_begin);
     kbi_parallel_run(t->o.parallel, t->pieces, centres_piece, t);
-    kbi_parallel_run(t->o.parallel, (int32_t)((t->n + CHUNK - 1) / CHUNK), assign_chunk, t);
+    if (!assign_rows(t)) return KB_E_STOPPED;
     atomic_store(&t->next, t->level_begin);
     kbi_parallel_run(t->o.parallel, t->pieces, part_piece, t);
-    return append_children(t);
+    return append_children(t) ? KB_OK : KB_E_MEMORY;
 }
 
 /* ---- the whole ---- */
@@ -274,14 +290,15 @@ static bool add_only_word(trainer *t)
 
 static kb_status trainer_run(trainer *t, kb_vocabulary **out, kb_error *error)
 {
-    bool enough = trainer_create(t);
-    for (int32_t level = 0; enough && level < t->o.levels; level++) {
+    kb_status status = trainer_create(t) ? KB_OK : KB_E_MEMORY;
+    for (t->level = 0; status == KB_OK && t->level < t->o.levels; t->level++) {
         t->level_begin = t->level_end;
         t->level_end = t->count;
         if (t->level_begin == t->level_end) break;
-        enough = split_level(t);
+        status = split_level(t);
     }
-    if (!enough || !add_only_word(t))
+    if (status == KB_E_STOPPED) return kbi_fail_status(error, status);
+    if (status != KB_OK || !add_only_word(t))
         return kbi_fail(error, KB_E_MEMORY, "no memory for training with %zu rows", t->n);
     return pack_trained(t, out, error);
 }
@@ -320,14 +337,7 @@ static kb_status check_train(kb_vocabulary_options *o, const uint8_t *rows, size
 }
 
 kb_status kb_vocabulary_train(const uint8_t *rows, size_t n, size_t row_bytes, const kb_vocabulary_options *options,
-                              kb_vocabulary **out, kb_error *error)
-{
-    return kb_vocabulary_train_with(rows, n, row_bytes, options, NULL, out, error);
-}
-
-kb_status kb_vocabulary_train_with(const uint8_t *rows, size_t n, size_t row_bytes,
-                                   const kb_vocabulary_options *options, const kb_allocator *allocator,
-                                   kb_vocabulary **out, kb_error *error)
+                              const kb_allocator *allocator, kb_vocabulary **out, kb_error *error)
 {
     trainer t = {.rows = rows, .n = n, .row_bytes = row_bytes};
     if (out) *out = NULL;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Guided matching: every query has a point or a line where it is expected, and is compared with the keypoints near it
- * only. The
- * ratio and distance tests come first, then one-to-one, then matches whose turn does not agree with most others go. */
+ * only. The ratio and distance tests come first, then one-to-one; last go matches whose turn few others have. */
 #include <math.h>
 
 #include "common/features.h"
@@ -84,9 +83,8 @@ static size_t guided_check_turns(const kb_guide *guides, const kb_keypoint *keyp
 
 /* ---- guides ---- */
 
-void kb_guides_homography(const double h[9], const kb_keypoint *keypoints, size_t n, float radius, kb_guide *guides)
+static void guide_points(const double h[9], const kb_keypoint *keypoints, size_t n, float radius, kb_guide *guides)
 {
-    if (!h || !keypoints || !guides) return;
     for (size_t i = 0; i < n; i++) {
         const kb_keypoint *k = &keypoints[i];
         double x = (double)k->x, y = (double)k->y, w = h[6] * x + h[7] * y + h[8];
@@ -99,10 +97,9 @@ void kb_guides_homography(const double h[9], const kb_keypoint *keypoints, size_
     }
 }
 
-void kb_guides_epipolar(const double f[9], const kb_keypoint *keypoints, size_t n, int32_t width, int32_t height,
+static void guide_lines(const double f[9], const kb_keypoint *keypoints, size_t n, int32_t width, int32_t height,
                         float radius, kb_guide *guides)
 {
-    if (!f || !keypoints || !guides) return;
     double cx = 0.5 * (width - 1), cy = 0.5 * (height - 1);
     for (size_t i = 0; i < n; i++) {
         double x = (double)keypoints[i].x, y = (double)keypoints[i].y;
@@ -112,6 +109,28 @@ void kb_guides_epipolar(const double f[9], const kb_keypoint *keypoints, size_t 
         guides[i] = (kb_guide){.x = (float)(cx - away * a), .y = (float)(cy - away * b), .radius = radius, .angle = -1,
                                .min_level = INT32_MIN, .max_level = INT32_MAX, .line_x = (float)-b, .line_y = (float)a};
     }
+}
+
+kb_status kb_guides_fill(kb_geometry geometry, const double model[9], const kb_features *given_a,
+                         const kb_features *given_b, float radius, kb_guide *guides, kb_error *error)
+{
+    kb_features a, b;
+    kbi_error_clear(error);
+    kb_status status = kbi_features_read(&a, given_a, "a", KBI_KEYPOINTS, PTRDIFF_MAX, error);
+    if (status == KB_OK) status = kbi_features_read(&b, given_b, "b", 0, PTRDIFF_MAX, error);
+    if (status != KB_OK) return status;
+    if (!model || (a.n && !guides))
+        return kbi_fail(error, KB_E_ARGUMENT, "%s: a pointer is NULL", model ? "guides" : "model");
+    if (geometry == KB_GEOMETRY_HOMOGRAPHY) {
+        guide_points(model, a.keypoints, a.n, radius, guides);
+        return KB_OK;
+    }
+    if (geometry != KB_GEOMETRY_FUNDAMENTAL)
+        return kbi_fail_at(error, KB_E_ARGUMENT, "geometry", -1, "a geometry of %d gives no guides", (int)geometry);
+    if (b.width < 1 || b.height < 1)
+        return kbi_fail_at(error, KB_E_ARGUMENT, "width", -1, "lines in image b need its width and height");
+    guide_lines(model, a.keypoints, a.n, b.width, b.height, radius, guides);
+    return KB_OK;
 }
 
 /* ---- the public call ---- */
@@ -126,6 +145,16 @@ static size_t guided_collect(const kbi_candidate_search *s, kb_match *matches)
                                       n->second_index < 0 ? INFINITY : (float)n->second};
     }
     return count;
+}
+
+static kb_status check_guides(const kb_guide *guides, size_t n, kb_error *error)
+{
+    if (n && !guides) return kbi_fail(error, KB_E_ARGUMENT, "guides: a pointer is NULL");
+    for (size_t i = 0; i < n; i++)
+        if (guides[i].reserved[0] || guides[i].reserved[1])
+            return kbi_fail_at(error, KB_E_STRUCT, "reserved", -1,
+                               "guide %zu has a field that this version does not know", i);
+    return KB_OK;
 }
 
 static const kbi_option guided_options[] = {
@@ -148,6 +177,14 @@ static kb_status guided_run(kbi_candidate_search *s, const kb_guided_options *o,
     return KB_OK;
 }
 
+kb_status kbi_guided_measure(size_t na, size_t nb, size_t row_bytes, kb_workspace *workspace)
+{
+    size_t mark = kbi_workspace_mark(workspace);
+    bool fits = kbi_candidates_measure(na, nb, row_bytes, workspace) && kbi_workspace_get(workspace, na);
+    kbi_workspace_rewind(workspace, mark);
+    return fits ? KB_OK : KB_E_MEMORY;
+}
+
 kb_status kb_match_guided(const kb_features *given_a, const kb_guide *guides, const kb_features *given_b,
                           const kb_guided_options *options, kb_workspace *workspace, kb_match *matches, size_t *count,
                           kb_error *error)
@@ -163,8 +200,9 @@ kb_status kb_match_guided(const kb_features *given_a, const kb_guide *guides, co
     if (status == KB_OK)
         status = kbi_features_read(&b, given_b, "b", KBI_PACKED_BITS | KBI_KEYPOINTS, INT32_MAX / 64, error);
     if (status == KB_OK) status = kbi_features_comparable(&a, &b, error);
+    if (status == KB_OK) status = check_guides(guides, a.n, error);
     if (status != KB_OK) return status;
-    if (a.n && (!guides || !matches)) return kbi_fail(error, KB_E_ARGUMENT, "guides or matches: a pointer is NULL");
+    if (a.n && !matches) return kbi_fail(error, KB_E_ARGUMENT, "matches: a pointer is NULL");
     if (a.n == 0 || b.n == 0) return KB_OK;
     kbi_candidate_search s = {.a = a.rows, .b = b.rows, .na = a.n, .nb = b.n, .row_bytes = a.row_bytes,
                               .keypoints = b.keypoints, .parallel = o.parallel, .region = guide_region,
@@ -172,5 +210,5 @@ kb_status kb_match_guided(const kb_features *given_a, const kb_guide *guides, co
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);
     status = guided_run(&s, &o, guides, ws, matches, count);
-    return kbi_workspace_end(ws, mark, &local, status, "guided", error);
+    return kbi_workspace_end(ws, mark, &local, status, "rows_a, rows_b, row_bytes, guided", error);
 }

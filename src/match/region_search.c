@@ -130,7 +130,7 @@ static void candidates_task(void *context, int32_t piece)
     }
 }
 
-static bool candidates_sort(kbi_candidate_search *s, kb_workspace *ws)
+static bool candidates_allocate(kbi_candidate_search *s, kb_workspace *ws)
 {
     size_t room = s->nb + KBI_LIST_SLACK;
     s->x = kbi_workspace_array(ws, room, sizeof *s->x);
@@ -138,7 +138,12 @@ static bool candidates_sort(kbi_candidate_search *s, kb_workspace *ws)
     s->size = kbi_workspace_array(ws, s->nb, sizeof *s->size);
     s->level = kbi_workspace_array(ws, room, sizeof *s->level);
     s->rows = kbi_workspace_array(ws, s->nb, s->row_bytes);
-    if (!s->x || !s->y || !s->size || !s->level || !s->rows) return false;
+    return s->x && s->y && s->size && s->level && s->rows;
+}
+
+static bool candidates_sort(kbi_candidate_search *s, kb_workspace *ws)
+{
+    if (!candidates_allocate(s, ws)) return false;
     for (size_t k = 0; k < s->nb; k++) {
         size_t index = (size_t)s->grid.order[k];
         const kb_keypoint *point = &s->keypoints[index];
@@ -149,8 +154,16 @@ static bool candidates_sort(kbi_candidate_search *s, kb_workspace *ws)
         s->size[k] = point->size;
         s->level[k] = point->octave;
     }
-    for (size_t k = s->nb; k < room; k++) s->x[k] = s->y[k] = 0, s->level[k] = 0; /* read, and left out */
+    for (size_t k = s->nb; k < s->nb + KBI_LIST_SLACK; k++)
+        s->x[k] = s->y[k] = 0, s->level[k] = 0; /* read, and left out */
     return true;
+}
+
+bool kbi_candidates_measure(size_t na, size_t nb, size_t row_bytes, kb_workspace *ws)
+{
+    kbi_candidate_search s = {.na = na, .nb = nb, .row_bytes = row_bytes};
+    return kbi_workspace_array(ws, na, sizeof *s.nearest) && kbi_grid_measure(nb, ws) && candidates_allocate(&s, ws) &&
+           kbi_workspace_array(ws, nb, sizeof(int32_t));
 }
 
 bool kbi_candidates_search(kbi_candidate_search *s, kb_workspace *ws)

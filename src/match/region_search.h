@@ -47,6 +47,8 @@ typedef struct kbi_candidate_search {
 } kbi_candidate_search;
 
 /* False when memory is out. */
+/* The memory of a search and of one to one (kbi_workspace_measure). */
+bool kbi_candidates_measure(size_t na, size_t nb, size_t row_bytes, kb_workspace *ws);
 bool kbi_candidates_search(kbi_candidate_search *search, kb_workspace *workspace);
 
 /* Of several queries that chose one keypoint the nearest keeps it, of equal ones the first; the others get index -1.

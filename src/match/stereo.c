@@ -11,6 +11,7 @@
 
 #include "common/features.h"
 #include "common/options.h"
+#include "describe/describe.h"
 #include "match/region_search.h"
 
 #define WINDOW 11 /* samples */
@@ -123,15 +124,32 @@ static uint32_t median_of(uint32_t *values, size_t n, uint64_t *entries)
     return (uint32_t)(entries[n / 2] >> 32);
 }
 
+/* For n matches. */
+typedef struct refine_buffers {
+    kb_keypoint *places;
+    uint8_t *patches;
+    uint32_t *differences;
+    uint64_t *entries;
+} refine_buffers;
+
+static bool refine_allocate(refine_buffers *b, size_t n, kb_workspace *ws)
+{
+    b->places = kbi_workspace_array(ws, 2 * n, sizeof *b->places);
+    b->patches = kbi_workspace_array(ws, 2 * n, KB_PATCH_SIDE * KB_PATCH_SIDE);
+    b->differences = kbi_workspace_array(ws, n, sizeof *b->differences);
+    b->entries = kbi_workspace_array(ws, 2 * n, sizeof *b->entries);
+    return b->places && b->patches && b->differences && b->entries;
+}
+
 static kb_status stereo_refine(const stereo_job *job, kb_workspace *ws, kb_stereo_match *matches, size_t *count)
 {
     size_t n = *count, kept = 0;
+    refine_buffers buffers;
     if (n == 0) return KB_OK;
-    kb_keypoint *places = kbi_workspace_array(ws, 2 * n, sizeof *places);
-    uint8_t *patches = kbi_workspace_array(ws, 2 * n, KB_PATCH_SIDE * KB_PATCH_SIDE);
-    uint32_t *differences = kbi_workspace_array(ws, n, sizeof *differences);
-    uint64_t *entries = kbi_workspace_array(ws, 2 * n, sizeof *entries);
-    if (!places || !patches || !differences || !entries) return KB_E_MEMORY;
+    if (!refine_allocate(&buffers, n, ws)) return KB_E_MEMORY;
+    kb_keypoint *places = buffers.places;
+    uint8_t *patches = buffers.patches;
+    uint32_t *differences = buffers.differences;
     for (size_t i = 0; i < n; i++) stereo_place(job, &matches[i], &places[i], &places[n + i]);
     uint8_t *right = patches + n * KB_PATCH_SIDE * KB_PATCH_SIDE;
     kb_status status = stereo_cut(job->o.left, places, n, job, ws, patches);
@@ -150,7 +168,7 @@ static kb_status stereo_refine(const stereo_job *job, kb_workspace *ws, kb_stere
     }
     n = kept;
     kept = 0;
-    float limit = n ? OUTLIER * (float)median_of(differences, n, entries) : 0;
+    float limit = n ? OUTLIER * (float)median_of(differences, n, buffers.entries) : 0;
     for (size_t i = 0; i < n; i++)
         if ((float)differences[i] <= limit) matches[kept++] = matches[i];
     *count = kept;
@@ -182,6 +200,18 @@ static kb_status stereo_run(kbi_candidate_search *s, const stereo_job *job, kb_w
     return job->o.left ? stereo_refine(job, ws, matches, count) : KB_OK;
 }
 
+kb_status kbi_stereo_measure(size_t na, size_t nb, size_t row_bytes, const kb_image *image, const kb_parallel *parallel,
+                             kb_workspace *workspace)
+{
+    refine_buffers buffers;
+    size_t mark = kbi_workspace_mark(workspace);
+    bool fits = kbi_candidates_measure(na, nb, row_bytes, workspace) &&
+                (!image || refine_allocate(&buffers, na, workspace));
+    kb_status status = !fits ? KB_E_MEMORY : image ? kbi_sample_measure(image, na, parallel, workspace) : KB_OK;
+    kbi_workspace_rewind(workspace, mark);
+    return status;
+}
+
 kb_status kb_match_stereo(const kb_features *left, const kb_features *right, const kb_stereo_options *options,
                           kb_workspace *workspace, kb_stereo_match *matches, size_t *count, kb_error *error)
 {
@@ -207,5 +237,5 @@ kb_status kb_match_stereo(const kb_features *left, const kb_features *right, con
     size_t mark = kbi_workspace_mark(ws);
     status = stereo_run(&s, &job, ws, matches, count);
     if (status != KB_OK) *count = 0;
-    return kbi_workspace_end(ws, mark, &local, status, "stereo", error);
+    return kbi_workspace_end(ws, mark, &local, status, "rows_a, rows_b, row_bytes, stereo", error);
 }

@@ -26,7 +26,7 @@ static kb_kind tableless_kind(const char *name)
     return strcmp(name, "sift") == 0 ? KB_KIND_SIFT : strcmp(name, "rootsift") == 0 ? KB_KIND_ROOTSIFT : (kb_kind)0;
 }
 
-kb_status kb_model_builtin_with(const char *name, const kb_allocator *allocator, kb_model **out)
+kb_status kb_model_builtin(const char *name, const kb_allocator *allocator, kb_model **out)
 {
     if (out) *out = NULL;
     if (!name || !out) return KB_E_ARGUMENT;
@@ -34,25 +34,18 @@ kb_status kb_model_builtin_with(const char *name, const kb_allocator *allocator,
     if (kind && !kbi_kind_built(kind)) return KB_E_NO_TABLE;
     if (kind) {
         kb_model_spec spec = {.struct_size = sizeof spec, .kind = kind, .name = name};
-        return kb_model_create_with(&spec, allocator, out, NULL);
+        return kb_model_create(&spec, allocator, out, NULL);
     }
     const kbi_builtin_table *table = find_table(name);
     if (!table) return UNKNOWN_NAME;
-    return table->data ? kb_model_load_with(table->data, table->size, allocator, out, NULL) : KB_E_NO_TABLE;
+    return table->data ? kb_model_load(table->data, table->size, allocator, out, NULL) : KB_E_NO_TABLE;
 }
 
-kb_status kb_model_builtin(const char *name, kb_model **out) { return kb_model_builtin_with(name, NULL, out); }
-
-const char *kb_model_builtin_name(int32_t index, int32_t *available)
+const char *kbi_model_builtin_name(int32_t index)
 {
     const kbi_builtin_table *t = kbi_builtin_tables;
     if (index < 0) return NULL;
-    for (; t->name && index > 0; t++) index--;
-    if (t->name) {
-        if (available) *available = t->data != NULL;
-        return t->name;
-    }
-    if (index >= (int32_t)KBI_COUNT(tableless)) return NULL;
-    if (available) *available = kbi_kind_built(KB_KIND_SIFT);
-    return tableless[index];
+    for (; t->name; t++)
+        if (t->data && index-- == 0) return t->name;
+    return kbi_kind_built(KB_KIND_SIFT) && index < (int32_t)KBI_COUNT(tableless) ? tableless[index] : NULL;
 }

@@ -144,7 +144,7 @@ static kb_status read_fields(kb_model_spec *spec, const uint8_t *data, char *str
                            (int)spec->bits);
     if (table != table_bytes(spec->kind, spec->bits))
         return kbi_fail(error, KB_E_TABLE, "the table has %u bytes, %d bits of %s need %zu", table, (int)spec->bits,
-                       kb_kind_name(spec->kind), table_bytes(spec->kind, spec->bits));
+                       kbi_kind_name(spec->kind), table_bytes(spec->kind, spec->bits));
     memcpy(strings, data + HEADER, name);
     strings[name] = 0;
     memcpy(strings + name + 1, data + HEADER + name, text);
@@ -156,7 +156,7 @@ static kb_status read_fields(kb_model_spec *spec, const uint8_t *data, char *str
     return KB_OK;
 }
 
-kb_status kb_model_load_with(const void *data, size_t size, const kb_allocator *allocator, kb_model **out,
+kb_status kb_model_load(const void *data, size_t size, const kb_allocator *allocator, kb_model **out,
                              kb_error *error)
 {
     kb_allocator from;
@@ -175,7 +175,7 @@ kb_status kb_model_load_with(const void *data, size_t size, const kb_allocator *
     status = read_fields(&spec, bytes, strings, error);
     if (status == KB_OK) {
         if (read_table(&spec, bytes + before_table, &from))
-            status = kb_model_create_with(&spec, &from, out, error);
+            status = kb_model_create(&spec, &from, out, error);
         else
             status = kbi_fail(error, KB_E_MEMORY, "out of memory");
         kbi_deallocate(&from, spec.boxes);
@@ -184,9 +184,4 @@ kb_status kb_model_load_with(const void *data, size_t size, const kb_allocator *
     }
     kbi_deallocate(&from, strings);
     return status;
-}
-
-kb_status kb_model_load(const void *data, size_t size, kb_model **out, kb_error *error)
-{
-    return kb_model_load_with(data, size, NULL, out, error);
 }

@@ -5,7 +5,7 @@
 
 #include "model/model.h"
 
-const char *kb_kind_name(kb_kind kind)
+const char *kbi_kind_name(int32_t kind)
 {
     switch (kind) {
     case KB_KIND_BAD: return "bad";
@@ -13,19 +13,26 @@ const char *kb_kind_name(kb_kind kind)
     case KB_KIND_HASHSIFT: return "hashsift";
     case KB_KIND_SIFT: return "sift";
     case KB_KIND_ROOTSIFT: return "rootsift";
-    default: return "?";
+    default: return NULL;
     }
 }
 
-const char *kb_sampler_name(kb_sampler sampler)
+const char *kbi_sampler_name(int32_t sampler)
 {
     switch (sampler) {
     case KB_SAMPLER_PATCH: return "patch";
     case KB_SAMPLER_IMAGE: return "image";
     case KB_SAMPLER_OCTAVES: return "octaves";
     case KB_SAMPLER_CELLS: return "cells";
-    default: return "?";
+    default: return NULL;
     }
+}
+
+float kb_model_scale(const kb_model *model, const char *preset)
+{
+    float scale = kbi_preset_scale(preset);
+    if (!model || scale == 0 || model->spec.sift_support == 0 || !kbi_same_word(preset, "sift")) return scale;
+    return scale * (model->spec.sift_support / model->spec.support);
 }
 
 /* ---- checks ---- */
@@ -108,7 +115,7 @@ static kb_status check_sampler(const kb_model_spec *spec, kb_error *error)
     default: break;
     }
     return kbi_fail_at(error, KB_E_TABLE, "sampler", -1, "sampler %d does not go with %s", (int)spec->sampler,
-                       kb_kind_name(spec->kind));
+                       kbi_kind_name(spec->kind));
 }
 
 static kb_status check_spec(const kb_model_spec *spec, kb_error *error)
@@ -116,7 +123,7 @@ static kb_status check_spec(const kb_model_spec *spec, kb_error *error)
     if (spec->kind < KB_KIND_BAD || spec->kind > KB_KIND_ROOTSIFT)
         return kbi_fail_at(error, KB_E_TABLE, "kind", -1, "no kind of model has the number %d", (int)spec->kind);
     if (!kbi_kind_built(spec->kind))
-        return kbi_fail_at(error, KB_E_KIND, "kind", -1, "this build has BAD alone, not %s", kb_kind_name(spec->kind));
+        return kbi_fail_at(error, KB_E_KIND, "kind", -1, "this build has BAD alone, not %s", kbi_kind_name(spec->kind));
     kb_status status = check_sampler(spec, error);
     if (status != KB_OK) return status;
     if (!(spec->support >= 0.1f && spec->support <= 10.0f))
@@ -132,10 +139,10 @@ static kb_status check_spec(const kb_model_spec *spec, kb_error *error)
                                   : "must be 0 for a kind that is not binary");
     if (spec->bits % (8 * kbi_octaves(spec->sampler)))
         return kbi_fail_at(error, KB_E_TABLE, "bits", -1, "%d bits: %s has a multiple of 32: whole bytes of each octave",
-                           (int)spec->bits, kb_kind_name(spec->kind));
+                           (int)spec->bits, kbi_kind_name(spec->kind));
     if (spec->root != 0 && !(spec->root == 1 && spec->kind == KB_KIND_HASHSIFT))
         return kbi_fail_at(error, KB_E_TABLE, "root", -1, "root %d does not go with %s", (int)spec->root,
-                           kb_kind_name(spec->kind));
+                           kbi_kind_name(spec->kind));
     if (spec->threshold_low < 0 || spec->threshold_high < spec->threshold_low || spec->threshold_high > spec->bits)
         return kbi_fail_at(error, KB_E_TABLE, "threshold_low", -1, "thresholds %d and %d are not distances of %d bits",
                            (int)spec->threshold_low, (int)spec->threshold_high, (int)spec->bits);
@@ -285,7 +292,7 @@ static bool copy_tables(kb_model *model, const kb_model_spec *given)
     return true;
 }
 
-kb_status kb_model_create_with(const kb_model_spec *given, const kb_allocator *allocator, kb_model **out,
+kb_status kb_model_create(const kb_model_spec *given, const kb_allocator *allocator, kb_model **out,
                                kb_error *error)
 {
     kb_model_spec spec;
@@ -327,11 +334,6 @@ kb_status kb_model_create_with(const kb_model_spec *given, const kb_allocator *a
     return KB_OK;
 }
 
-kb_status kb_model_create(const kb_model_spec *given, kb_model **out, kb_error *error)
-{
-    return kb_model_create_with(given, NULL, out, error);
-}
-
 void kb_model_free(kb_model *model)
 {
     if (!model) return;
@@ -355,6 +357,9 @@ kb_status kb_model_get_info(const kb_model *model, kb_model_info *info)
     if (status != KB_OK) return status;
     kb_model_info full;
     KB_INIT(full);
+    full.name = model->spec.name;
+    full.kind = model->spec.kind;
+    full.bits = model->spec.bits;
     full.spec = &model->spec;
     full.id = model->id;
     full.row_bytes = model->row_bytes;

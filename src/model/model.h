@@ -144,4 +144,9 @@ typedef struct kbi_builtin_table {
     size_t size;
 } kbi_builtin_table;
 
+/* Names of values, for kb_name; NULL when there is none. */
+const char *kbi_kind_name(int32_t kind);
+const char *kbi_sampler_name(int32_t sampler);
+const char *kbi_model_builtin_name(int32_t index);
+
 #endif

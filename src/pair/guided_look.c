@@ -85,7 +85,10 @@ static kb_status match_along(pair_job *job, const pair_look *found, pair_look *o
     if (!from || !to || !guides) return KB_E_MEMORY;
     float threshold = job->fit.threshold > 0 ? (float)job->fit.threshold : 1.0f;
     fundamental_of(job, &found->fit, f);
-    kb_guides_epipolar(f, from, a->n, b->gray.width, b->gray.height, RADIUS * threshold, guides);
+    kb_features lines_a = kbi_pair_view(job, a, from), lines_b = kbi_pair_view(job, b, to);
+    kb_status status =
+        kb_guides_fill(KB_GEOMETRY_FUNDAMENTAL, f, &lines_a, &lines_b, RADIUS * threshold, guides, job->error);
+    if (status != KB_OK) return status;
     level_range(job, found, levels);
     for (size_t i = 0; i < a->n; i++) {
         guides[i].min_level = from[i].octave + levels[0];

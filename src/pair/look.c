@@ -7,6 +7,8 @@ kb_features kbi_pair_view(const pair_job *job, const pair_side *side, kb_keypoin
     const kb_model *model = job->model;
     kb_features f;
     KB_INIT(f);
+    f.width = side->gray.width;
+    f.height = side->gray.height;
     f.detector = job->detect.detector;
     f.n = side->n;
     f.capacity = job->capacity;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public call: options in, the best look out. */
+#include "common/features.h"
 #include "image/image.h"
 #include "model/model.h"
 #include "pair/pair.h"
@@ -8,7 +9,7 @@
 #define MIN_EXPLAINED 0.3 /* of the matches, below which a geometry is no help: a homography of a solid scene */
 #define MIN_SHARE 0.5 /* of the kept matches that agree with upright's geometry, below which oriented is tried too */
 
-const char *kb_look_name(kb_look look)
+const char *kbi_look_name(int32_t look)
 {
     switch (look) {
     case KB_LOOK_UPRIGHT: return "upright";
@@ -16,7 +17,7 @@ const char *kb_look_name(kb_look look)
     case KB_LOOK_ROTATED: return "rotated";
     case KB_LOOK_WARPED: return "warped";
     case KB_LOOK_GUIDED: return "guided";
-    default: return "?";
+    default: return NULL;
     }
 }
 
@@ -46,11 +47,11 @@ static kb_status read_options(const kb_model *model, const kb_pair_options *give
     job->match.struct_size = sizeof job->match;
     job->fit.struct_size = sizeof job->fit;
     if (job->fit.geometry == 0) job->fit.geometry = KB_GEOMETRY_HOMOGRAPHY;
-    if (job->detect.detector == 0) job->detect.detector = kb_detector_default();
+    if (job->detect.detector == 0) job->detect.detector = kb_detector_at(0);
     job->detect.second_angle = 0;
     job->detect.parallel = job->match.parallel = o->parallel;
-    job->orient_scale = o->scale == 0 ? kb_detector_scale(job->detect.detector) : o->scale;
-    job->describe_scale = o->scale == 0 ? kb_model_scale(model, kb_detector_name(job->detect.detector)) : o->scale;
+    job->orient_scale = o->scale == 0 ? kb_model_scale(NULL, kbi_preset_of(job->detect.detector)) : o->scale;
+    job->describe_scale = o->scale == 0 ? kb_model_scale(model, kbi_preset_of(job->detect.detector)) : o->scale;
     return job->detect.mask || (o->no_filter & ~1) ? KB_E_ARGUMENT : KB_OK;
 }
 
@@ -176,6 +177,17 @@ static bool allocate_look(pair_job *job, pair_look *look)
     return look->matches && look->inliers;
 }
 
+/* What the caller's features say of the keypoints that they hold. */
+static void fill_features(const pair_job *job, int k, const pair_look *look, size_t n, kb_features *out)
+{
+    out->n = n;
+    out->width = job->sides[k].gray.width;
+    out->height = job->sides[k].gray.height;
+    out->detector = job->detect.detector;
+    out->revision = kb_detector_revision(out->detector);
+    out->upright = look->angles == KB_LOOK_UPRIGHT;
+}
+
 static kb_status match_sides(pair_job *job, kb_pair *pair)
 {
     pair_look best, spare;
@@ -186,12 +198,12 @@ static kb_status match_sides(pair_job *job, kb_pair *pair)
     kb_status status = try_looks(job, &best, &spare);
     for (int k = 0; k < 2 && status == KB_OK; k++) status = kbi_pair_set_angles(job, k, &best);
     if (status != KB_OK) return status;
-    if (best.nb && best.b != pair->b) memcpy(pair->b, best.b, best.nb * sizeof *best.b);
+    if (best.nb && best.b != job->sides[1].keypoints) memcpy(job->sides[1].keypoints, best.b, best.nb * sizeof *best.b);
     if (best.count) memcpy(pair->matches, best.matches, best.count * sizeof *best.matches);
     if (best.count) memcpy(pair->inliers, best.inliers, best.count);
     if (pair->fit) KBI_STRUCT_WRITE(kb_fit_report, pair->fit, &best.fit);
-    pair->na = n;
-    pair->nb = best.nb;
+    fill_features(job, 0, &best, n, pair->a);
+    fill_features(job, 1, &best, best.nb, pair->b);
     pair->count = best.count;
     pair->candidates = best.candidates;
     pair->look = best.look;
@@ -200,13 +212,20 @@ static kb_status match_sides(pair_job *job, kb_pair *pair)
     return KB_OK;
 }
 
-static kb_status check_pair(const kb_pair *pair)
+/* The buffers of the caller. The smaller of both capacities counts. */
+static kb_status read_pair(const kb_pair *pair, pair_job *job, kb_error *error)
 {
+    kb_features f[2];
     kb_status status = KBI_STRUCT_CHECK(kb_pair, pair);
     if (status == KB_OK && pair->fit) status = KBI_STRUCT_CHECK(kb_fit_report, pair->fit);
+    if (status != KB_OK) return kbi_fail_struct(error);
+    status = kbi_features_read(&f[0], pair->a, "a", 0, PTRDIFF_MAX, error);
+    if (status == KB_OK) status = kbi_features_read(&f[1], pair->b, "b", 0, PTRDIFF_MAX, error);
     if (status != KB_OK) return status;
-    bool room = pair->a && pair->b && pair->matches && pair->inliers;
-    return pair->capacity == 0 || room ? KB_OK : KB_E_ARGUMENT;
+    job->capacity = kbi_min_z(f[0].capacity, f[1].capacity);
+    for (int k = 0; k < 2; k++) job->sides[k].keypoints = f[k].keypoints;
+    if (job->capacity == 0 || (f[0].keypoints && f[1].keypoints && pair->matches && pair->inliers)) return KB_OK;
+    return kbi_fail(error, KB_E_ARGUMENT, "keypoints, matches or inliers: a pointer is NULL");
 }
 
 kb_status kb_match_images(const kb_model *model, const kb_image *a, const kb_image *b, const kb_pair_options *options,
@@ -215,17 +234,15 @@ kb_status kb_match_images(const kb_model *model, const kb_image *a, const kb_ima
     pair_job job = {.error = error};
     kbi_error_clear(error);
     if (!model || !pair) return kbi_fail(error, KB_E_ARGUMENT, "%s: a pointer is NULL", model ? "pair" : "model");
-    kb_status status = check_pair(pair);
-    if (status == KB_OK) status = kbi_image_check(a);
+    kb_status status = read_pair(pair, &job, error);
+    if (status != KB_OK) return status;
+    status = kbi_image_check(a);
     if (status == KB_OK) status = kbi_image_check(b);
     if (status == KB_OK) status = read_options(model, options, &job);
     if (status != KB_OK) return kbi_fail_status(error, status);
     kb_workspace local;
     job.workspace = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(job.workspace);
-    job.capacity = pair->capacity;
-    job.sides[0].keypoints = pair->a;
-    job.sides[1].keypoints = pair->b;
     status = find_keypoints(&job, &job.sides[0], a, job.options.mask_a);
     if (status == KB_OK) status = find_keypoints(&job, &job.sides[1], b, job.options.mask_b);
     if (status == KB_OK) status = match_sides(&job, pair);

@@ -93,4 +93,7 @@ float kbi_pair_rotation_of_points(const pair_job *job, const pair_look *look);
 /* The most frequent difference of the angles of matched keypoints. */
 float kbi_pair_rotation_of_angles(const pair_job *job, const pair_look *look);
 
+/* The name of a look, for kb_name; NULL when there is none. */
+const char *kbi_look_name(int32_t look);
+
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How much workspace calls take: each module lays out its buffers in a workspace that only counts, by the code that
  * lays them out for work, so the number is exact. This module stands above all others. */
-#include "common/common.h"
-#include "common/structs.h"
+#include "common/options.h"
 #include "describe/describe.h"
 #include "detect/detect.h"
 #include "fit/fit.h"
@@ -17,28 +16,52 @@ static void run_nothing(void *self, int32_t count, void (*task)(void *, int32_t)
     (void)context;
 }
 
-static kb_status limits_read(kb_workspace_limits *l, const kb_workspace_limits *given)
+static const kbi_option limits_options[] = {
+    KBI_OPTION(kb_workspace_limits, threads, 'i', 1, 1, 256),
+    KBI_OPTION(kb_workspace_limits, width, 'i', 0, 0, 65535),
+    KBI_OPTION(kb_workspace_limits, height, 'i', 0, 0, 65535),
+    KBI_OPTION(kb_workspace_limits, format, 'i', 0, 0, KB_FORMAT_BGRA8),
+    KBI_OPTION(kb_workspace_limits, refine, 'i', 0, 0, 1),
+    KBI_OPTION(kb_workspace_limits, track, 'i', 0, 0, 1),
+    KBI_OPTION(kb_workspace_limits, guided, 'i', 0, 0, 1),
+    KBI_OPTION(kb_workspace_limits, stereo, 'i', 0, 0, 1),
+};
+
+static kb_status limits_read(kb_workspace_limits *l, const kb_workspace_limits *given, kb_error *error)
 {
-    if (!given) return KB_E_ARGUMENT;
-    kb_status status = KBI_STRUCT_READ(kb_workspace_limits, l, given);
+    if (!given) return kbi_fail(error, KB_E_ARGUMENT, "limits: a pointer is NULL");
+    if (KBI_STRUCT_READ(kb_workspace_limits, l, given) != KB_OK) return kbi_fail_struct(error);
+    kb_status status = kbi_options_complete(limits_options, KBI_COUNT(limits_options), l, error);
     if (status != KB_OK) return status;
-    if (l->threads == 0) l->threads = 1;
-    if (l->threads < 1 || l->threads > 256 || l->width < 0 || l->height < 0 || l->width > 65535 || l->height > 65535)
-        return KB_E_ARGUMENT;
-    if (l->refine < 0 || l->refine > 1 || l->track < 0 || l->track > 1) return KB_E_ARGUMENT;
-    if (l->format != KB_FORMAT_GRAY8 && l->format != KB_FORMAT_GRAY16) return KB_E_ARGUMENT;
-    bool images = l->width > 0 && l->height > 0;
-    if (!images && (l->detect || l->model || l->refine || l->track || l->width > 0 || l->height > 0)) return KB_E_ARGUMENT;
+    bool images = l->width > 0 && l->height > 0, wanted = l->detect || l->model || l->refine || l->track;
+    if (!images && (wanted || l->width > 0 || l->height > 0))
+        return kbi_fail_at(error, KB_E_ARGUMENT, "width", -1, "images of %d x %d", (int)l->width, (int)l->height);
     if (l->row_bytes == 0 && l->model)
         l->row_bytes = l->model->row_floats ? KB_SIFT_VALUES * sizeof(float) : (size_t)l->model->row_bytes;
     if (l->row_bytes == 0) l->row_bytes = KB_MAX_BITS / 8;
     return KB_OK;
 }
 
+/* Some address; nothing is read. */
+static kb_image image_of(const kb_workspace_limits *l, void *address)
+{
+    return (kb_image){address, l->width, l->height, 4 * (ptrdiff_t)l->width, l->format, 0};
+}
+
+static kb_status measure_matching(const kb_workspace_limits *l, const kb_parallel *parallel, kb_workspace *workspace)
+{
+    const kb_image image = image_of(l, workspace);
+    kb_status status = kbi_match_measure(l->rows_a, l->rows_b, l->row_bytes, l->threads, workspace);
+    if (status == KB_OK) status = kbi_filter_measure(l->rows_a, workspace);
+    if (status == KB_OK && l->guided) status = kbi_guided_measure(l->rows_a, l->rows_b, l->row_bytes, workspace);
+    if (status == KB_OK && l->stereo)
+        status = kbi_stereo_measure(l->rows_a, l->rows_b, l->row_bytes, l->width ? &image : NULL, parallel, workspace);
+    return status;
+}
+
 static kb_status measure_images(const kb_workspace_limits *l, const kb_parallel *parallel, kb_workspace *workspace)
 {
-    /* Some address; nothing is read. */
-    kb_image image = {workspace, l->width, l->height, 2 * (ptrdiff_t)l->width, l->format, 0};
+    const kb_image image = image_of(l, workspace);
     size_t n = l->keypoints, most = 0;
     kb_status status = KB_OK;
     if (l->detect) status = kbi_detect_measure(&image, l->detect, parallel, workspace, &most);
@@ -52,37 +75,32 @@ static kb_status measure_images(const kb_workspace_limits *l, const kb_parallel 
     return status;
 }
 
-static kb_status measure(const kb_workspace_limits *given, size_t *payload)
+static kb_status measure(const kb_workspace_limits *given, size_t *payload, kb_error *error)
 {
     kb_workspace_limits l;
     kb_workspace workspace;
-    kb_status status = limits_read(&l, given);
+    kb_status status = limits_read(&l, given, error);
     if (status != KB_OK) return status;
-    kb_parallel parallel = {run_nothing, NULL, l.threads};
+    kb_parallel parallel = {sizeof parallel, l.threads, run_nothing, NULL};
     kbi_workspace_measure(&workspace);
     if (l.width > 0) status = measure_images(&l, &parallel, &workspace);
-    if (status == KB_OK) status = kbi_match_measure(l.rows_a, l.rows_b, l.row_bytes, l.threads, &workspace);
-    if (status == KB_OK) status = kbi_filter_measure(l.rows_a, &workspace);
+    if (status == KB_OK) status = measure_matching(&l, &parallel, &workspace);
     if (status == KB_OK) status = kbi_fit_measure(l.pairs, &workspace);
     *payload = workspace.peak;
-    return status;
+    return status == KB_OK ? KB_OK : kbi_fail_status(error, status);
 }
 
-kb_status kb_workspace_needed(const kb_workspace_limits *limits, size_t *bytes)
+kb_status kb_workspace_reserve(kb_workspace *workspace, const kb_workspace_limits *limits, size_t *bytes,
+                               kb_error *error)
 {
     size_t payload = 0;
-    if (!bytes) return KB_E_ARGUMENT;
-    *bytes = 0;
-    kb_status status = measure(limits, &payload);
-    if (status == KB_OK) *bytes = kbi_workspace_total(payload);
-    return status;
-}
-
-kb_status kb_workspace_reserve(kb_workspace *workspace, const kb_workspace_limits *limits)
-{
-    size_t payload = 0;
-    if (!workspace) return KB_E_ARGUMENT;
-    kb_status status = measure(limits, &payload);
-    if (status != KB_OK || kbi_workspace_grow(workspace, payload)) return status;
-    return workspace->fixed ? KB_E_SPACE : KB_E_MEMORY;
+    kbi_error_clear(error);
+    if (bytes) *bytes = 0;
+    if (!workspace && !bytes) return kbi_fail(error, KB_E_ARGUMENT, "workspace and bytes: both are NULL");
+    kb_status status = measure(limits, &payload, error);
+    if (status != KB_OK) return status;
+    if (bytes) *bytes = kbi_workspace_total(payload);
+    if (!workspace || kbi_workspace_grow(workspace, payload)) return KB_OK;
+    return kbi_fail(error, workspace->fixed ? KB_E_SPACE : KB_E_MEMORY, "the workspace has %zu bytes, but needs %zu",
+                    kb_workspace_bytes(workspace), kbi_workspace_total(payload));
 }

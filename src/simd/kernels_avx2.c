@@ -32,7 +32,7 @@ const kbi_detect_kernels kbi_detect_kernels_avx2 = {.blend_rows = KERNEL(blend_r
                                                     .gradient_cells = KERNEL(gradient_cells),
                                                     .gradient_sums = KERNEL(gradient_sums),
                                                     .gradient_histogram = KERNEL(gradient_histogram),
-                                                    .blur_bytes = KERNEL(blur_bytes),
+                                                    .hessian_blur = KERNEL(hessian_blur),
                                                     .hessian_row = KERNEL(hessian_row),
                                                     .hessian_peaks = KERNEL(hessian_peaks),
                                                     .blur_pairs = KERNEL(blur_pairs),

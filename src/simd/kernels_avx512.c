@@ -43,7 +43,7 @@ const kbi_detect_kernels kbi_detect_kernels_avx512 = {.blend_rows = kbi_blend_ro
                                                       .gradient_cells = KERNEL(gradient_cells),
                                                       .gradient_sums = KERNEL(gradient_sums),
                                                       .gradient_histogram = kbi_gradient_histogram_avx2,
-                                                      .blur_bytes = KERNEL(blur_bytes),
+                                                      .hessian_blur = KERNEL(hessian_blur),
                                                       .hessian_row = KERNEL(hessian_row),
                                                       .hessian_peaks = KERNEL(hessian_peaks),
                                                       .blur_pairs = KERNEL(blur_pairs),

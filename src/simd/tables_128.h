@@ -29,7 +29,7 @@ KBI_STATIC const kbi_detect_kernels KERNEL(detect_kernels) = {.blend_rows = KERN
                                                               .gradient_cells = KERNEL(gradient_cells),
                                                               .gradient_sums = KERNEL(gradient_sums),
                                                               .gradient_histogram = KERNEL(gradient_histogram),
-                                                              .blur_bytes = kbi_blur_bytes,
+                                                              .hessian_blur = kbi_hessian_blur,
                                                               .hessian_row = kbi_hessian_row,
                                                               .hessian_peaks = kbi_hessian_peaks,
                                                               .blur_pairs = NATIVE(blur_pairs),

@@ -7,26 +7,28 @@
 #include <math.h>
 
 #include "common/cpu.h"
+#include "common/features.h"
+#include "common/options.h"
 #include "image/kernels.h"
 #include "match/align.h"
 #include "track/track.h"
 
 #define STEP 2 /* levels of the pyramid from one resolution to its half */
 
-kb_status kbi_track_options_read(const kb_track_options *given, kb_track_options *o)
+static const kbi_option track_options[] = {
+    KBI_OPTION(kb_track_options, levels, 'i', 4, 1, 8),
+    KBI_OPTION(kb_track_options, iterations, 'i', 10, 1, 1000),
+    KBI_OPTION(kb_track_options, min_correlation, 'f', 0.7, 0, 1),
+    KBI_OPTION(kb_track_options, max_error, 'f', 0.5, 0, 65535),
+    KBI_OPTION(kb_track_options, predicted, 'i', 0, 0, 1),
+    KBI_OPTION(kb_track_options, max_points, 'i', 300, 1, 1000000),
+    KBI_OPTION(kb_track_options, mask_margin, 'i', 0, 0, 65535),
+};
+
+kb_status kbi_track_options_read(const kb_track_options *given, kb_track_options *o, kb_error *error)
 {
-    kb_status status = KBI_STRUCT_READ(kb_track_options, o, given);
-    if (status != KB_OK) return status;
-    if (o->levels == 0) o->levels = 4;
-    if (o->iterations == 0) o->iterations = 10;
-    if (o->min_correlation == 0) o->min_correlation = 0.7f;
-    if (o->max_error == 0) o->max_error = 0.5f;
-    if (o->max_points == 0) o->max_points = 300;
-    if (o->levels < 1 || o->levels > 8 || o->iterations < 1 || o->iterations > 1000) return KB_E_ARGUMENT;
-    if (!(o->min_correlation > 0 && o->min_correlation <= 1)) return KB_E_ARGUMENT;
-    if (!(o->max_error > 0 && o->max_error <= 65535)) return KB_E_ARGUMENT;
-    if (o->predicted < 0 || o->predicted > 1 || o->max_points < 1 || o->max_points > 1000000) return KB_E_ARGUMENT;
-    return o->mask_margin >= 0 && o->mask_margin <= 65535 ? KB_OK : KB_E_ARGUMENT;
+    if (KBI_STRUCT_READ(kb_track_options, o, given) != KB_OK) return kbi_fail_struct(error);
+    return kbi_options_complete(track_options, KBI_COUNT(track_options), o, error);
 }
 
 uint32_t kbi_track_levels(const kb_track_options *o)
@@ -39,7 +41,7 @@ uint32_t kbi_track_levels(const kb_track_options *o)
 /* ---- one point ---- */
 
 /* The window of 16 x 16 px of a level around a point of the image. False outside the image, for NaN too. */
-static bool window_at(kbi_frame *frame, kb_point point, int32_t level, const kbi_pyramid *levels)
+static bool window_at(kbi_frame *frame, track_point point, int32_t level, const kbi_pyramid *levels)
 {
     double x = (double)point.x, y = (double)point.y, factor = kbi_pyramid_factor(level);
     *frame = (kbi_frame){level, (x + 0.5) / factor - 0.5, (y + 0.5) / factor - 0.5, {1, 0, 0, 1}};
@@ -47,7 +49,8 @@ static bool window_at(kbi_frame *frame, kb_point point, int32_t level, const kbi
 }
 
 /* Moves `to`, which is the guess, to where the point is in image b; the correlation on the finest level. */
-static double follow(const kbi_pyramid *a, const kbi_pyramid *b, kb_point from, const kb_track_options *o, kb_point *to)
+static double follow(const kbi_pyramid *a, const kbi_pyramid *b, track_point from, const kb_track_options *o,
+                     track_point *to)
 {
     double correlation = 0;
     for (int32_t i = o->levels - 1; i >= 0; i--) {
@@ -57,14 +60,15 @@ static double follow(const kbi_pyramid *a, const kbi_pyramid *b, kb_point from, 
         if (correlation < 0 && i > 0) continue; /* a level without structure moves nothing */
         double x, y;
         kbi_frame_point(&moved, &x, &y);
-        *to = (kb_point){(float)x, (float)y};
+        *to = (track_point){(float)x, (float)y};
     }
     return correlation;
 }
 
-static bool returns(const kbi_pyramid *a, const kbi_pyramid *b, kb_point from, kb_point to, const kb_track_options *o)
+static bool returns(const kbi_pyramid *a, const kbi_pyramid *b, track_point from, track_point to,
+                    const kb_track_options *o)
 {
-    kb_point back = {to.x, to.y};
+    track_point back = {to.x, to.y};
     if (o->predicted) back = from; /* motion that a guess bridged is not searched again */
     if (follow(b, a, to, o, &back) < (double)o->min_correlation) return false;
     float dx = back.x - from.x, dy = back.y - from.y;
@@ -75,11 +79,11 @@ static bool returns(const kbi_pyramid *a, const kbi_pyramid *b, kb_point from, k
 
 typedef struct track_job {
     const kbi_pyramid *a, *b;
-    const kb_point *from;
+    const float *from; /* x and y of a point every `step` floats */
+    float *to;
+    size_t step, n;
     const kb_track_options *o;
-    kb_point *to;
     float *correlations;
-    size_t n;
     int32_t pieces;
 } track_job;
 
@@ -88,20 +92,23 @@ static void track_piece(void *context, int32_t piece)
     const track_job *job = context;
     size_t end = kbi_piece(job->n, job->pieces, piece + 1);
     for (size_t i = kbi_piece(job->n, job->pieces, piece); i < end; i++) {
-        kb_point from = job->from[i], to = job->o->predicted ? job->to[i] : from;
+        float *place = job->to + i * job->step;
+        track_point from = {job->from[i * job->step], job->from[i * job->step + 1]}, to = from;
+        if (job->o->predicted) to = (track_point){place[0], place[1]};
         double reached = follow(job->a, job->b, from, job->o, &to);
         bool found = reached >= (double)job->o->min_correlation && returns(job->a, job->b, from, to, job->o);
-        job->to[i] = found ? to : from;
+        place[0] = found ? to.x : from.x;
+        place[1] = found ? to.y : from.y;
         job->correlations[i] = found ? (float)reached : 0;
     }
 }
 
-void kbi_track(const kbi_pyramid *a, const kbi_pyramid *b, const kb_point *from, size_t n, const kb_track_options *o,
-               kb_point *to, float *correlations)
+void kbi_track(const kbi_pyramid *a, const kbi_pyramid *b, const float *from, float *to, size_t step, size_t n,
+               const kb_track_options *o, float *correlations)
 {
     int32_t threads = kbi_parallel_threads(o->parallel);
     size_t most = threads > 1 ? 4 * (size_t)threads : 1, pieces = n / 16 + 1;
-    track_job job = {a, b, from, o, to, correlations, n, (int32_t)(pieces < most ? pieces : most)};
+    track_job job = {a, b, from, to, step, n, o, correlations, (int32_t)(pieces < most ? pieces : most)};
     kbi_parallel_run(o->parallel, job.pieces, track_piece, &job);
 }
 
@@ -114,28 +121,62 @@ static kb_status track_pyramid(kbi_pyramid *levels, const kb_image *image, kb_wo
     return status == KB_OK ? kbi_pyramid_get(levels, &gray, false, ws) : status;
 }
 
-kb_status kb_track_points(const kb_image *a, const kb_image *b, const kb_point *from, size_t n,
-                          const kb_track_options *options, kb_workspace *workspace, kb_point *to, float *correlations)
+/* `to` receives what `from` says of its keypoints, but for guesses of their places. */
+static kb_status copy_keypoints(const kb_features *from, kb_features *to, bool predicted, kb_error *error)
+{
+    if (to->capacity < from->n)
+        return kbi_fail_at(error, KB_E_SPACE, "capacity", -1, "to.capacity is %zu, but there are %zu keypoints",
+                           to->capacity, from->n);
+    for (size_t i = 0; i < from->n; i++) {
+        track_point guess = {to->keypoints[i].x, to->keypoints[i].y};
+        to->keypoints[i] = from->keypoints[i];
+        if (predicted) to->keypoints[i].x = guess.x, to->keypoints[i].y = guess.y;
+    }
+    to->n = from->n;
+    to->detector = from->detector;
+    to->revision = from->revision;
+    to->upright = from->upright;
+    to->max_size = from->max_size;
+    return KB_OK;
+}
+
+static kb_status track_images(const kb_image *a, const kb_image *b, const kb_features *from, const kb_track_options *o,
+                              kb_workspace *ws, kb_features *to, float *correlations)
+{
+    kbi_pyramid levels[2];
+    kb_status status = track_pyramid(&levels[0], a, ws);
+    if (status == KB_OK) status = track_pyramid(&levels[1], b, ws);
+    if (status != KB_OK) return status;
+    for (int i = 0; i < 2; i++) {
+        kbi_pyramid_want(&levels[i], kbi_track_levels(o));
+        kbi_pyramid_pass(&levels[i], kbi_image_kernels_get(), 0, o->parallel);
+    }
+    kbi_track(&levels[0], &levels[1], &from->keypoints->x, &to->keypoints->x, sizeof *from->keypoints / sizeof(float),
+              from->n, o, correlations);
+    return KB_OK;
+}
+
+kb_status kb_track_points(const kb_image *a, const kb_image *b, const kb_features *given,
+                          const kb_track_options *options, kb_workspace *workspace, kb_features *out, float *correlations, kb_error *error)
 {
     kb_track_options o;
-    kbi_pyramid levels[2];
-    kb_status status = kbi_track_options_read(options, &o);
-    if (status == KB_OK) status = kbi_image_check(a);
+    kb_features from, to;
+    kbi_error_clear(error);
+    kb_status status = kbi_track_options_read(options, &o, error);
+    if (status == KB_OK) status = kbi_features_read(&from, given, "from", KBI_KEYPOINTS, PTRDIFF_MAX, error);
+    if (status == KB_OK) status = kbi_features_read(&to, out, "to", KBI_KEYPOINTS, PTRDIFF_MAX, error);
+    if (status != KB_OK) return status;
+    status = kbi_image_check(a);
     if (status == KB_OK) status = kbi_image_check(b);
-    if (status != KB_OK || n == 0) return status;
-    if (!from || !to || !correlations) return KB_E_ARGUMENT;
+    if (status == KB_OK && from.n && (!to.keypoints || !correlations)) status = KB_E_ARGUMENT;
+    if (status != KB_OK) return kbi_fail_status(error, status);
+    status = copy_keypoints(&from, &to, o.predicted, error);
+    if (status != KB_OK) return status;
+    to.width = b->width;
+    to.height = b->height;
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);
-    status = track_pyramid(&levels[0], a, ws);
-    if (status == KB_OK) status = track_pyramid(&levels[1], b, ws);
-    if (status == KB_OK) {
-        for (int i = 0; i < 2; i++) {
-            kbi_pyramid_want(&levels[i], kbi_track_levels(&o));
-            kbi_pyramid_pass(&levels[i], kbi_image_kernels_get(), 0, o.parallel);
-        }
-        kbi_track(&levels[0], &levels[1], from, n, &o, to, correlations);
-    }
-    kbi_workspace_rewind(ws, mark);
-    kbi_workspace_release(&local);
-    return status;
+    if (from.n) status = track_images(a, b, &from, &o, ws, &to, correlations);
+    if (status == KB_OK) kbi_features_write(out, &to);
+    return kbi_workspace_end(ws, mark, &local, status, "width, height, track", error);
 }

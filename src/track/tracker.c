@@ -23,7 +23,7 @@ struct kb_tracker {
     kb_track *tracks;
     size_t count;
     uint64_t next_id;
-    kb_point *from, *to; /* max_points each */
+    track_point *from, *to; /* max_points each */
     float *correlations;
     kb_keypoint *found;
     size_t found_room;
@@ -41,28 +41,24 @@ static bool tracker_allocate(kb_tracker *t)
     t->correlations = kbi_allocate_array(&t->allocator, most, sizeof *t->correlations);
     t->found = kbi_allocate_array(&t->allocator, t->found_room, sizeof *t->found);
     bool got = t->tracks && t->from && t->to && t->correlations && t->found;
-    for (int i = 0; i < 2 && got; i++) got = kb_workspace_create_with(&t->allocator, &t->frames[i].memory) == KB_OK;
+    for (int i = 0; i < 2 && got; i++) got = kb_workspace_create(&t->allocator, &t->frames[i].memory) == KB_OK;
     return got;
 }
 
-kb_status kb_tracker_create(const kb_track_options *options, kb_tracker **out, kb_error *error)
-{
-    return kb_tracker_create_with(options, NULL, out, error);
-}
-
-kb_status kb_tracker_create_with(const kb_track_options *options, const kb_allocator *allocator, kb_tracker **out,
-                                 kb_error *error)
+kb_status kb_tracker_create(const kb_track_options *options, const kb_allocator *allocator, kb_tracker **out,
+                            kb_error *error)
 {
     kb_allocator memory;
     kb_track_options o;
     kb_detect_options detect;
-    if (!out) return KB_E_ARGUMENT;
+    kbi_error_clear(error);
+    if (!out) return kbi_fail(error, KB_E_ARGUMENT, "out: a pointer is NULL");
     *out = NULL;
-    kb_status status = kbi_track_options_read(options, &o);
+    kb_status status = kbi_track_options_read(options, &o, error);
     if (status == KB_OK) status = kb_detect_options_check(o.detect, error);
     if (status == KB_OK) status = KBI_STRUCT_READ(kb_detect_options, &detect, o.detect);
     if (status == KB_OK && (detect.mask || !kbi_allocator_read(&memory, allocator))) status = KB_E_ARGUMENT;
-    if (status != KB_OK) return status;
+    if (status != KB_OK) return error && error->text[0] ? status : kbi_fail_status(error, status);
     kb_tracker *t = kbi_allocate_zeros(&memory, sizeof *t);
     if (!t) return KB_E_MEMORY;
     t->allocator = memory;
@@ -92,11 +88,6 @@ void kb_tracker_free(kb_tracker *t)
     kbi_deallocate(&t->allocator, t->found);
     kb_allocator memory = t->allocator;
     kbi_deallocate(&memory, t);
-}
-
-void kb_tracker_reset(kb_tracker *t)
-{
-    if (t) t->count = 0;
 }
 
 /* ---- a frame ---- */
@@ -129,7 +120,7 @@ static kb_status frame_take(track_frame *f, const kb_image *image, const kb_trac
 /* The pixel of a place inside the image, which a float may round up to its edge. */
 static int32_t pixel_of(float place, int32_t side) { return kbi_clamp_i((int32_t)(place + 0.5f), 0, side - 1); }
 
-static bool is_masked(const kb_image *mask, kb_point p)
+static bool is_masked(const kb_image *mask, track_point p)
 {
     if (!mask) return false;
     int32_t x = pixel_of(p.x, mask->width), y = pixel_of(p.y, mask->height);
@@ -140,8 +131,8 @@ static bool is_masked(const kb_image *mask, kb_point p)
 static void tracks_follow(kb_tracker *t, const track_frame *last, const track_frame *now, const kb_image *mask)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < t->count; i++) t->from[i] = (kb_point){t->tracks[i].x, t->tracks[i].y};
-    kbi_track(&last->levels, &now->levels, t->from, t->count, &t->o, t->to, t->correlations);
+    for (size_t i = 0; i < t->count; i++) t->from[i] = (track_point){t->tracks[i].x, t->tracks[i].y};
+    kbi_track(&last->levels, &now->levels, &t->from->x, &t->to->x, 2, t->count, &t->o, t->correlations);
     for (size_t i = 0; i < t->count; i++) {
         if (!(t->correlations[i] > 0) || is_masked(mask, t->to[i])) continue;
         t->tracks[kept++] = (kb_track){t->tracks[i].id, t->to[i].x, t->to[i].y, t->from[i].x, t->from[i].y,
@@ -198,6 +189,7 @@ kb_status kb_tracker_add(kb_tracker *t, const kb_image *image, const kb_image *m
 {
     if (!t || !tracks || !count) return KB_E_ARGUMENT;
     if (capacity < (size_t)t->o.max_points) return KB_E_SPACE;
+    if (!image) return t->count = *count = 0, KB_OK;
     kb_status status = kbi_image_check(image);
     if (status == KB_OK && mask) status = kbi_image_check(mask);
     if (status != KB_OK) return status;

@@ -80,7 +80,7 @@ static kb_features view_of(int view)
     f.rows = rows[view];
     f.rows_size = sizeof rows[view];
     f.row_bytes = 32;
-    f.detector = kb_detector_default();
+    f.detector = kb_detector_at(0);
     return f;
 }
 
@@ -98,7 +98,7 @@ static void describe(int view)
     kb_model *model = NULL;
     int before = recording;
     recording = 0;
-    require(kb_model_builtin("bad256", &model) == KB_OK, "kb_model_builtin");
+    require(kb_model_builtin("bad256", NULL, &model) == KB_OK, "kb_model_builtin");
     recording = before;
     kb_features f = view_of(view);
     require(kb_describe(model, &image, NULL, NULL, &f, NULL) == KB_OK, "kb_describe");
@@ -135,8 +135,8 @@ static void retrieve(void)
         f[view].n = n[view];
         f[view].keypoints = keypoints[view];
     }
-    require(kb_vocabulary_train(rows[0], n[0], 32, NULL, &vocabulary, NULL) == KB_OK &&
-                kb_index_create(vocabulary, NULL, &index, NULL) == KB_OK, "kb_index_create");
+    require(kb_vocabulary_train(rows[0], n[0], 32, NULL, NULL, &vocabulary, NULL) == KB_OK &&
+                kb_index_create(vocabulary, NULL, NULL, &index, NULL) == KB_OK, "kb_index_create");
     recording = 1;
     require(kb_index_add(index, &f[0], 1, NULL, NULL, NULL) == KB_OK &&
                 kb_index_query(index, &f[1], NULL, NULL, results, 4, &found, NULL) == KB_OK && found == 1, "kb_index");

@@ -100,8 +100,8 @@ static bool write_map(const char *path, io_error *error)
     KB_INIT(options);
     options.branching = options.levels = 2;
     for (size_t i = 0; i < sizeof rows; i++) rows[i] = (uint8_t)(1 + i * i * 5);
-    fuzz_expect(kb_vocabulary_train(rows, KEYPOINTS, ROW, &options, &vocabulary, NULL) == KB_OK);
-    fuzz_expect(kb_index_create(vocabulary, NULL, &index, NULL) == KB_OK);
+    fuzz_expect(kb_vocabulary_train(rows, KEYPOINTS, ROW, &options, NULL, &vocabulary, NULL) == KB_OK);
+    fuzz_expect(kb_index_create(vocabulary, NULL, NULL, &index, NULL) == KB_OK);
     for (uint64_t i = 0; i < MAP_IMAGES; i++) {
         kb_features f;
         KB_INIT(f);

@@ -173,7 +173,7 @@ static void run_poses(const char *path, const io_names *matches, io_error *error
     if (!model) {
         pipeline_options options;
         pipeline_options_init(&options);
-        fuzz_expect(kb_model_builtin("sift", &model) == KB_OK && pipeline_open(&p, &options, model, NULL, error));
+        fuzz_expect(kb_model_builtin("sift", NULL, &model) == KB_OK && pipeline_open(&p, &options, model, NULL, error));
     }
     bool ok = ev_pose_set_open(path, 1, &set, error);
     agree(ok, error);

@@ -277,7 +277,7 @@ static size_t seed_vocabulary(io_vocabulary_format format, uint8_t *buffer, size
     o.branching = 3;
     o.levels = 2;
     for (size_t i = 0; i < sizeof rows; i++) rows[i] = (uint8_t)(i * i / 3 + i * 7);
-    fuzz_expect(kb_vocabulary_train(rows, 20, ROW, &o, &vocabulary, NULL) == KB_OK);
+    fuzz_expect(kb_vocabulary_train(rows, 20, ROW, &o, NULL, &vocabulary, NULL) == KB_OK);
     put_file("seed", rows, 0);
     fuzz_expect(io_vocabulary_write(file_in_folder("seed"), vocabulary, format, &error));
     kb_vocabulary_free(vocabulary);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 #include "source.h"
 #include "../arrays.h"
 
@@ -136,10 +136,11 @@ static void guided_any(source *s, const features *a, const features *b)
     o.any_angle = take_byte(s) & 1;
     if (take_byte(s) & 1) {
         take(s, guides, sizeof guides);
+        for (size_t i = 0; i < MOST; i++) memset(guides[i].reserved, 0, sizeof guides[i].reserved);
     } else {
         for (size_t i = 0; i < MOST; i++)
             guides[i] = (kb_guide){take_byte(s), take_byte(s), take_byte(s), take_byte(s), 0, take_byte(s) % 9,
-                                   (float)(take_byte(s) % 4) - 1, (float)(take_byte(s) % 4) - 1};
+                                   (float)(take_byte(s) % 4) - 1, (float)(take_byte(s) % 4) - 1, {0, 0}};
     }
     kb_status status = match_guided(a->rows, guides, a->n, b->rows, b->keypoints, b->n, a->row_bytes, &o, NULL,
                                        matches, &count);

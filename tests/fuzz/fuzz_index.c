@@ -116,8 +116,9 @@ static void query_index(const kb_index *index, const kb_features *f)
         }
     }
     kb_index_image image;
+    KB_INIT(image);
     for (size_t i = 0; i < info.positions && i < 100; i++) {
-        fuzz_expect(kb_index_get_image(index, i, &image));
+        fuzz_expect(kb_index_get_image(index, i, &image, NULL, NULL) == KB_OK);
         fuzz_expect(strlen(image.name) < info.bytes);
     }
 }
@@ -149,7 +150,7 @@ static void save_and_load(kb_index *index)
     kb_index *again = NULL;
     kb_error error;
     fuzz_expect(kb_index_save(index, memory_write, &first) == KB_OK);
-    fuzz_expect(kb_index_load(first.data, first.size, &again, &error) == KB_OK && kb_index_check(again) == KB_OK);
+    fuzz_expect(kb_index_load(first.data, first.size, NULL, &again, &error) == KB_OK && kb_index_check(again) == KB_OK);
     fuzz_expect(kb_index_save(again, memory_write, &second) == KB_OK && second.size == first.size &&
                 memcmp(first.data, second.data, first.size) == 0);
     kb_index_free(again);
@@ -162,7 +163,10 @@ static void add_and_remove(kb_index *index, source *s)
     kb_features f;
     kb_keypoint keypoints[MOST];
     kb_error error;
-    size_t removed = 0, row_bytes = row_bytes_of(kb_index_get_vocabulary(index));
+    kb_index_info info;
+    KB_INIT(info);
+    fuzz_expect(kb_index_get_info(index, &info) == KB_OK);
+    size_t removed = 0, row_bytes = row_bytes_of(info.vocabulary);
     uint8_t *rows = make_features(s, row_bytes, keypoints, &f);
     uint64_t id = take_byte(s) % 4;
     fuzz_expect(kb_index_add(index, &f, id, id & 1 ? "name" : NULL, NULL, &error) == KB_OK);
@@ -177,7 +181,7 @@ static void index_file(const uint8_t *data, size_t size)
     source s = {data, size, 0};
     kb_index *index = NULL;
     kb_error error;
-    kb_status status = kb_index_load(data, size, &index, &error);
+    kb_status status = kb_index_load(data, size, NULL, &index, &error);
     if (status != KB_OK) {
         refused(status, &error);
         return;
@@ -193,7 +197,7 @@ static void vocabulary_file(const uint8_t *data, size_t size)
 {
     kb_vocabulary *vocabulary = NULL;
     kb_error error;
-    kb_status status = kb_vocabulary_load(data, size, &vocabulary, &error);
+    kb_status status = kb_vocabulary_load(data, size, NULL, &vocabulary, &error);
     if (status != KB_OK) refused(status, &error);
     else use_vocabulary(vocabulary);
     kb_vocabulary_free(vocabulary);
@@ -228,7 +232,7 @@ static kb_vocabulary *take_tree(source *s)
         parents[i] = i ? take_byte(s) % i : 0;
         if (any && take_byte(s) % 8 == 0) take(s, &parents[i], 4), take(s, &weights[i], 8);
     }
-    kb_status status = kb_vocabulary_create(&spec, &vocabulary, &error);
+    kb_status status = kb_vocabulary_create(&spec, NULL, &vocabulary, &error);
     fuzz_expect(status == KB_OK || (!vocabulary && error.text[0] != 0));
     return vocabulary;
 }
@@ -247,7 +251,7 @@ static kb_vocabulary *train_any(source *s)
     o.seed = take_byte(s);
     if (take_byte(s) & 1) o.image_ends = ends, o.images = 3;
     take(s, rows, sizeof rows);
-    kb_status status = kb_vocabulary_train(rows, 64, 4, &o, &vocabulary, &error);
+    kb_status status = kb_vocabulary_train(rows, 64, 4, &o, NULL, &vocabulary, &error);
     fuzz_expect(status == KB_OK || (!vocabulary && error.text[0] != 0));
     return vocabulary;
 }
@@ -264,12 +268,13 @@ static void close_loops(const kb_vocabulary *vocabulary, source *s)
     o.min_places = take_byte(s) % 8;
     o.geometry = (kb_geometry)(take_byte(s) % 7);
     if (take_byte(s) & 1) take(s, &o.min_score, sizeof o.min_score), take(s, &o.threshold, sizeof o.threshold);
-    kb_status status = kb_loop_detector_create(vocabulary, &o, &detector, &error);
+    kb_status status = kb_loop_detector_create(vocabulary, &o, NULL, &detector, &error);
     fuzz_expect(status == KB_OK || (status == KB_E_ARGUMENT && !detector && error.text[0] != 0));
     for (size_t i = 0; detector && i < 6; i++) {
         kb_features f;
         kb_keypoint keypoints[MOST];
         kb_loop loop;
+        KB_INIT(loop);
         uint8_t *rows = make_features(s, row_bytes_of(vocabulary), keypoints, &f);
         fuzz_expect(kb_loop_detector_add(detector, &f, NULL, &loop, &error) == KB_OK && loop.query == i);
         fuzz_expect(!loop.found || loop.reference < i);
@@ -289,7 +294,7 @@ static void build_any(source *s)
     KB_INIT(o);
     o.no_signatures = take_byte(s) & 1;
     o.keep_features = take_byte(s) & 1;
-    fuzz_expect(kb_index_create(vocabulary, &o, &index, &error) == KB_OK);
+    fuzz_expect(kb_index_create(vocabulary, &o, NULL, &index, &error) == KB_OK);
     for (int rounds = take_byte(s) % 6; rounds > 0; rounds--) add_and_remove(index, s);
     save_and_load(index);
     kb_index_free(index);
@@ -329,7 +334,7 @@ static kb_vocabulary *seed_vocabulary(uint32_t seed)
     o.branching = 3;
     o.levels = 2;
     for (size_t i = 0; i < sizeof rows; i++) rows[i] = (uint8_t)((seed = seed * 1664525u + 1013904223u) >> 24);
-    fuzz_expect(kb_vocabulary_train(rows, 40, 8, &o, &vocabulary, NULL) == KB_OK);
+    fuzz_expect(kb_vocabulary_train(rows, 40, 8, &o, NULL, &vocabulary, NULL) == KB_OK);
     return vocabulary;
 }
 
@@ -343,7 +348,7 @@ static size_t seed_index(int number, uint8_t *buffer, size_t capacity)
     KB_INIT(o);
     o.no_signatures = number == 1;
     o.keep_features = number == 2;
-    fuzz_expect(kb_index_create(vocabulary, &o, &index, NULL) == KB_OK);
+    fuzz_expect(kb_index_create(vocabulary, &o, NULL, &index, NULL) == KB_OK);
     for (int i = 0; i < 3; i++) add_and_remove(index, &s);
     fuzz_expect(kb_index_save(index, memory_write, &file) == KB_OK && file.size < capacity);
     buffer[0] = INDEX_FILE;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 #include "source.h"
 #include "../arrays.h"
 
@@ -84,7 +84,7 @@ static kb_model *make_model(source *s)
     spec.bias = bias;
     kb_model *model = NULL;
     kb_error error;
-    fuzz_expect(kb_model_create(&spec, &model, &error) == KB_OK);
+    fuzz_expect(kb_model_create(&spec, NULL, &model, &error) == KB_OK);
     return model;
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 #include "../arrays.h"
 
 enum { SEEDS = 7 };
@@ -45,7 +45,7 @@ static void load(const uint8_t *data, size_t size)
 {
     kb_model *model = NULL;
     kb_error error;
-    if (kb_model_load(data, size, &model, &error) != KB_OK) {
+    if (kb_model_load(data, size, NULL, &model, &error) != KB_OK) {
         fuzz_expect(error.text[0] != 0 && memchr(error.text, 0, sizeof error.text) != NULL);
         return;
     }
@@ -114,7 +114,7 @@ size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
     if (kind == KB_KIND_HASHSIFT) spec.weights = weights, spec.bias = bias;
     kb_model *model = NULL;
     size_t size = 0;
-    fuzz_expect(kb_model_create(&spec, &model, NULL) == KB_OK);
+    fuzz_expect(kb_model_create(&spec, NULL, &model, NULL) == KB_OK);
     fuzz_expect(kb_model_save(model, buffer, capacity, &size) == KB_OK);
     kb_model_free(model);
     return size;

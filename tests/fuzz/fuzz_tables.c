@@ -30,7 +30,7 @@ static void read_keypoints(const char *path, io_error *error)
     const kb_image image = {"\7\200\30\40\120\220\1\377\66", 3, 3, 3, KB_FORMAT_GRAY8, 0};
     uint8_t *rows = malloc(keypoints.count * KB_SIFT_VALUES + 1);
     kb_model *model = NULL;
-    fuzz_expect(kb_model_builtin("sift", &model) == KB_OK);
+    fuzz_expect(kb_model_builtin("sift", NULL, &model) == KB_OK);
     fuzz_expect(describe_keypoints(model, &image, keypoints.items, keypoints.count, NULL, NULL, rows, NULL) == KB_OK);
     kb_model_free(model);
     free(rows);

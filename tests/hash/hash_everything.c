@@ -52,7 +52,7 @@ typedef struct scene {
     kb_keypoint keypoints[KEYPOINTS];
     uint8_t rows[KEYPOINTS * KB_SIFT_VALUES], flags[KEYPOINTS];
     float floats[KEYPOINTS * KB_SIFT_VALUES];
-    kb_pool *pool;
+    kb_parallel *pool;
 } scene;
 
 /* Overlapping bright and dark squares with noise: corners, edges and flat places of many sizes. */
@@ -174,7 +174,7 @@ static void add_model(hash *h, scene *s, const kb_model *model)
     kb_describe_options options;
     KB_INIT(options);
     KB_INIT(info);
-    options.parallel = kb_pool_parallel(s->pool);
+    options.parallel = s->pool;
     options.scale = 1.25f;
     must(kb_model_get_info(model, &info), "info");
     must(kb_model_save(model, file, sizeof file, &size), "save");
@@ -243,7 +243,7 @@ static void section_boxes(hash *h, scene *s)
         kb_model_spec spec = {.struct_size = sizeof spec, .kind = kinds[m].kind, .sampler = kinds[m].sampler,
                               .bits = BITS, .support = 1.3f, .name = "boxes", .boxes = boxes};
         kb_model *model;
-        must(kb_model_create(&spec, &model, NULL), "boxes");
+        must(kb_model_create(&spec, NULL, &model, NULL), "boxes");
         add_model(h, s, model);
         kb_model_free(model);
     }
@@ -260,7 +260,7 @@ static void section_hashsift(hash *h, scene *s)
         kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_KIND_HASHSIFT, .bits = BITS, .name = "hash",
                               .weights = weights, .bias = bias, .root = root};
         kb_model *model;
-        must(kb_model_create(&spec, &model, NULL), "hashsift");
+        must(kb_model_create(&spec, NULL, &model, NULL), "hashsift");
         add_model(h, s, model);
         kb_model_free(model);
     }
@@ -269,7 +269,7 @@ static void section_hashsift(hash *h, scene *s)
 static void add_builtin(hash *h, scene *s, const char *name)
 {
     kb_model *model;
-    must(kb_model_builtin(name, &model), name);
+    must(kb_model_builtin(name, NULL, &model), name);
     add_model(h, s, model);
     kb_model_free(model);
 }
@@ -284,11 +284,8 @@ static void section_sift(hash *h, scene *s)
 /* All that this build has tables for. */
 static void section_builtin(hash *h, scene *s)
 {
-    int32_t available;
     const char *name;
-    for (int32_t i = 0; (name = kb_model_builtin_name(i, &available)); i++) {
-        if (available) add_builtin(h, s, name);
-    }
+    for (int32_t i = 0; (name = kb_name(KB_NAMES_MODEL, i)); i++) add_builtin(h, s, name);
 }
 
 static void section_detect(hash *h, scene *s)
@@ -301,7 +298,7 @@ static void section_detect(hash *h, scene *s)
             KB_INIT(options);
             options.detector = (kb_detector)d;
             options.selection = selections[i];
-            options.parallel = kb_pool_parallel(s->pool);
+            options.parallel = s->pool;
             size_t count;
             must(detect_keypoints(&s->image, &options, NULL, found, KEYPOINTS, &count, NULL), "detect");
             add_u64(h, count);
@@ -322,7 +319,7 @@ static void add_rule(hash *h, scene *s, const kb_detect_options *rule)
         kb_detect_options options = *rule;
         size_t count;
         options.struct_size = sizeof options;
-        options.parallel = kb_pool_parallel(s->pool);
+        options.parallel = s->pool;
         must(detect_keypoints(images[i], &options, NULL, found, KEYPOINTS, &count, NULL), "detect by a rule");
         add_u64(h, count);
         add_keypoints(h, found, count);
@@ -361,7 +358,7 @@ static void section_rules(hash *h, scene *s)
         KB_INIT(options);
         options.orientation = (kb_orientation)rule;
         options.scale = 1.5f;
-        options.parallel = kb_pool_parallel(s->pool);
+        options.parallel = s->pool;
         memcpy(found, s->keypoints, sizeof found);
         must(orient_keypoints(&s->deep_image, found, KEYPOINTS, &options, NULL, confidence), "orient by a rule");
         add_keypoints(h, found, KEYPOINTS);
@@ -393,7 +390,7 @@ static void section_match(hash *h, scene *s)
         KB_INIT(options);
         options.one_way = one_way;
         options.max_ratio = one_way ? 0.98f : 0;
-        options.parallel = kb_pool_parallel(s->pool);
+        options.parallel = s->pool;
         size_t count;
         for (size_t bytes = 1; bytes <= KB_SIFT_VALUES; bytes = 2 * bytes + 1) {
             must(match_rows(s->rows, HALF, s->rows + HALF * bytes, HALF, bytes, &options, NULL, matches, &count),
@@ -450,7 +447,7 @@ static void section_neighbours(hash *h, scene *s)
     uint64_t seed = 31;
     kb_match_options options;
     KB_INIT(options);
-    options.parallel = kb_pool_parallel(s->pool);
+    options.parallel = s->pool;
     for (size_t i = 0; i < KEYPOINTS * BYTES; i++) s->rows[i] = (uint8_t)(0x80 | kbi_random_next(&seed) >> 60);
     for (int32_t k = 1; k <= K; k += 2) {
         must(match_knn(s->rows, HALF, s->rows + HALF * BYTES, HALF, BYTES, k, &options, NULL, neighbours), "knn");
@@ -475,7 +472,7 @@ static void add_index(hash *h, const kb_vocabulary *vocabulary, kb_features feat
 {
     kb_index *index;
     kb_index_result results[30];
-    must(kb_index_create(vocabulary, NULL, &index, NULL), "index");
+    must(kb_index_create(vocabulary, NULL, NULL, &index, NULL), "index");
     uint8_t *rows = features.rows;
     features.n = 100;
     for (size_t i = 0; i < 30; i++) {
@@ -516,9 +513,9 @@ static void section_index(hash *h, scene *s)
     options.levels = 3;
     options.image_ends = ends;
     options.images = KBI_COUNT(ends);
-    options.parallel = kb_pool_parallel(s->pool);
+    options.parallel = s->pool;
     kb_vocabulary *vocabulary;
-    must(kb_vocabulary_train(rows, N, BYTES, &options, &vocabulary, NULL), "vocabulary");
+    must(kb_vocabulary_train(rows, N, BYTES, &options, NULL, &vocabulary, NULL), "vocabulary");
     size_t size;
     const void *block = kb_vocabulary_data(vocabulary, &size);
     add_bytes(h, block, size);
@@ -576,10 +573,11 @@ static void add_places(hash *h, const kb_vocabulary *vocabulary, const uint8_t *
     kb_index_options keep = {.struct_size = sizeof keep, .keep_features = 1};
     kb_loop_detector *detector;
     kb_loop_options close = {.struct_size = sizeof close, .window = 3};
-    must(kb_index_create(vocabulary, &keep, &index, NULL), "index of places");
-    must(kb_loop_detector_create(vocabulary, &close, &detector, NULL), "loops");
+    must(kb_index_create(vocabulary, &keep, NULL, &index, NULL), "index of places");
+    must(kb_loop_detector_create(vocabulary, &close, NULL, &detector, NULL), "loops");
     for (size_t i = 0; i < 2 * PLACES; i++) {
         kb_loop loop;
+        KB_INIT(loop);
         kb_features f = arrays_features(keypoints[i / PLACES], rows + i % PLACES * PLACE_ROWS * PLACE_BYTES, PLACE_ROWS,
                                         PLACE_BYTES);
         must(kb_loop_detector_add(detector, &f, NULL, &loop, NULL), "loop");
@@ -601,14 +599,15 @@ static void section_places(hash *h, scene *s)
     uint64_t seed = 51;
     kb_vocabulary *vocabulary;
     kb_vocabulary_options options = {.struct_size = sizeof options, .branching = 8, .levels = 2};
-    options.parallel = kb_pool_parallel(s->pool);
+    options.parallel = s->pool;
     for (size_t i = 0; i < sizeof rows; i++) rows[i] = (uint8_t)kbi_random_next(&seed);
     for (int i = 0; i < PLACE_ROWS; i++) {
         float x = (float)kbi_random_below(&seed, WIDTH), y = (float)kbi_random_below(&seed, HEIGHT);
         keypoints[0][i] = (kb_keypoint){x, y, 31, 0, 1, 0, -1};
         keypoints[1][i] = (kb_keypoint){x + 7, y - 3, 31, 0, 1, 0, -1};
     }
-    must(kb_vocabulary_train(rows, PLACES * PLACE_ROWS, PLACE_BYTES, &options, &vocabulary, NULL), "words of places");
+    must(kb_vocabulary_train(rows, PLACES * PLACE_ROWS, PLACE_BYTES, &options, NULL, &vocabulary, NULL),
+         "words of places");
     add_places(h, vocabulary, rows, keypoints);
     kb_vocabulary_free(vocabulary);
 }
@@ -698,7 +697,7 @@ static void section_guided(hash *h, scene *s)
         left[i] = (kb_keypoint){x, y, 31, (float)kbi_random_below(&seed, 340), 1, i % 4, -1};
         right[i] = left[i];
         right[i].x -= 5;
-        guides[i] = (kb_guide){x - 3, y + 2, 20, left[i].angle, 0, i % 4 + 1, 0, 0};
+        guides[i] = (kb_guide){x - 3, y + 2, 20, left[i].angle, 0, i % 4 + 1, 0, 0, {0, 0}};
         for (int k = 0; k < BYTES; k++) {
             uint64_t r = kbi_random_next(&seed);
             rows[0][i * BYTES + k] = (uint8_t)r & 0x11;
@@ -708,7 +707,7 @@ static void section_guided(hash *h, scene *s)
     kb_guided_options guided;
     KB_INIT(guided);
     guided.max_ratio = 0.95f;
-    guided.parallel = kb_pool_parallel(s->pool);
+    guided.parallel = s->pool;
     must(match_guided(rows[0], guides, N, rows[1], right, N, BYTES, &guided, NULL, matches, &count), "guided");
     add_matches(h, matches, count);
     for (int i = 0; i < N; i++) {
@@ -747,7 +746,7 @@ static void section_refine(hash *h, scene *s)
     const kb_image image = {moved, WIDTH, HEIGHT, STRIDE, KB_FORMAT_GRAY8, 0};
     kb_refine_options o;
     KB_INIT(o);
-    o.parallel = kb_pool_parallel(s->pool);
+    o.parallel = s->pool;
     must(match_refine(&s->image, &image, s->keypoints, KEYPOINTS, b, KEYPOINTS, matches, KEYPOINTS, &o, NULL, pairs,
                          correlations), "refine");
     for (int32_t i = 0; i < KEYPOINTS; i++) {
@@ -762,7 +761,7 @@ static void section_refine(hash *h, scene *s)
 static void section_track(hash *h, scene *s)
 {
     static uint8_t moved[HEIGHT * STRIDE];
-    static kb_point from[KEYPOINTS], to[KEYPOINTS];
+    static kb_keypoint moved_to[KEYPOINTS];
     static float correlations[KEYPOINTS];
     kb_track_options o;
     for (int32_t y = 0; y < HEIGHT; y++)
@@ -770,15 +769,17 @@ static void section_track(hash *h, scene *s)
             const uint8_t *row = s->gray + y * STRIDE;
             moved[y * STRIDE + x] = (uint8_t)((row[x] + 2 * row[kbi_min_i(x + 1, WIDTH - 1)]) / 4 + 30);
         }
-    for (int32_t i = 0; i < KEYPOINTS; i++) from[i] = (kb_point){s->keypoints[i].x, s->keypoints[i].y};
     const kb_image image = {moved, WIDTH, HEIGHT, STRIDE, KB_FORMAT_GRAY8, 0};
     KB_INIT(o);
-    o.parallel = kb_pool_parallel(s->pool);
-    must(kb_track_points(&s->image, &image, from, KEYPOINTS, &o, NULL, to, correlations), "track");
+    o.parallel = s->pool;
+    kb_features from = arrays_features(s->keypoints, NULL, KEYPOINTS, 0);
+    kb_features to = arrays_features(moved_to, NULL, KEYPOINTS, 0);
+    to.capacity = KEYPOINTS;
+    must(kb_track_points(&s->image, &image, &from, &o, NULL, &to, correlations, NULL), "track");
     for (int32_t i = 0; i < KEYPOINTS; i++) {
         add_double(h, (double)correlations[i]);
-        add_double(h, (double)to[i].x);
-        add_double(h, (double)to[i].y);
+        add_double(h, (double)moved_to[i].x);
+        add_double(h, (double)moved_to[i].y);
     }
 }
 
@@ -802,17 +803,18 @@ static void section_pair(hash *h, scene *s)
     KB_INIT(report);
     KB_INIT(pair);
     o.fit = &fit;
-    o.parallel = kb_pool_parallel(s->pool);
-    pair.capacity = KEYPOINTS;
-    pair.a = a;
-    pair.b = b;
+    o.parallel = s->pool;
+    kb_features fa = arrays_features(a, NULL, 0, 0), fb = arrays_features(b, NULL, 0, 0);
+    fa.capacity = fb.capacity = KEYPOINTS;
+    pair.a = &fa;
+    pair.b = &fb;
     pair.matches = matches;
     pair.inliers = inliers;
     pair.fit = &report;
     for (int k = 0; k < 3; k++) { /* floats; binary rows, with a warped look; and along lines */
         const char *name = k == 0 ? "rootsift" : "bag256";
         if (k == 2) o.looks = KB_LOOK_ORIENTED | KB_LOOK_GUIDED, fit.geometry = KB_GEOMETRY_FUNDAMENTAL;
-        must(kb_model_builtin(name, &model), name);
+        must(kb_model_builtin(name, NULL, &model), name);
         must(kb_match_images(model, &s->image, &image, &o, NULL, &pair, NULL), "two images");
         add_matches(h, matches, pair.count);
         add_bytes(h, inliers, pair.count);
@@ -862,7 +864,7 @@ int main(int argc, char **argv)
     must(kb_cpu_limit(argc > 1 && strcmp(argv[1], "all") != 0 ? argv[1] : NULL), "features");
     render(&s);
     scatter(&s);
-    must(kb_pool_create(argc > 2 ? atoi(argv[2]) : 3, &s.pool), "pool");
+    must(kb_pool_create(argc > 2 ? atoi(argv[2]) : 3, NULL, &s.pool), "pool");
     hash everything = start;
     for (size_t i = 0; i < KBI_COUNT(sections); i++) {
         hash h = start;

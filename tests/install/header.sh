@@ -4,7 +4,7 @@ source "$(dirname "$0")/common.inc"
 need g++
 cd "$KEYBITS_SOURCE"
 warnings=(-Wall -Wextra -Wshadow -Wconversion -pedantic -Werror)
-for header in keybits index learn collection; do
+for header in keybits advanced index learn collection; do
     echo "#include <keybits/$header.h>" >"$scratch/only.c"
     for standard in c99 c11 c17; do
         ${CC:-cc} -std=$standard "${warnings[@]}" -Iinclude -fsyntax-only "$scratch/only.c"
@@ -17,7 +17,7 @@ done
 # Enumerations have 32 bits and structs one layout, also with -fshort-enums, which is usual on microcontrollers.
 {
     for header in include/keybits/*.h; do echo "#include <keybits/${header##*/}>"; done
-    sed -n 's/^} \(kb_[a-z_]*\);$/\1/p' include/keybits/*.h |
+    sed -n -e 's/^} \(kb_[a-z_]*\);$/\1/p' -e 's/^struct \(kb_[a-z_]*\) {$/\1/p' include/keybits/*.h |
         while read -r type; do echo "int size_of_${type}[] = {sizeof($type)};"; done
 } >"$scratch/enums.c"
 grep -q size_of_kb_status "$scratch/enums.c"

@@ -5,7 +5,7 @@ build=${KEYBITS_BUILD:?names the build folder}
 fail() { echo "FAILED: $*" >&2; exit 1; }
 
 cmake --install "$build" --prefix "$scratch/prefix" >/dev/null || fail "installing"
-for file in bin/keybits include/keybits/keybits.h include/keybits/index.h share/man/man1/keybits.1 share/doc/keybits/LICENSE \
+for file in bin/keybits include/keybits/keybits.h include/keybits/advanced.h include/keybits/index.h share/man/man1/keybits.1 share/doc/keybits/LICENSE \
     share/doc/keybits/docs/program.md share/bash-completion/completions/keybits; do
     [ -s "$scratch/prefix/$file" ] || fail "not installed: $file"
 done

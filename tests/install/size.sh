@@ -24,7 +24,7 @@ cmake -S "$KEYBITS_SOURCE" -B "$scratch/bad" -DCMAKE_BUILD_TYPE=Release -DKEYBIT
 cmake --build "$scratch/bad" --target keybits >>"$scratch/log"
 
 cat >"$scratch/match.c" <<'C'
-#include <keybits/keybits.h>
+#include <keybits/advanced.h>
 
 int main(void)
 {
@@ -46,7 +46,7 @@ program match full
 below full/match 80000
 
 cat >"$scratch/describe.c" <<'C'
-#include <keybits/keybits.h>
+#include <keybits/advanced.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -63,7 +63,7 @@ int main(void)
         seed = seed * 1664525u + 1013904223u;
         pixels[i] = (uint8_t)(60 + 90 * ((i % 320 / 11 + i / 320 / 13) & 1) + (seed >> 28));
     }
-    if (kb_model_builtin("bad256", &model) != KB_OK) return 1;
+    if (kb_model_builtin("bad256", NULL, &model) != KB_OK) return 1;
     kb_features f;
     KB_INIT(f);
     f.keypoints = keypoints;
@@ -74,8 +74,8 @@ int main(void)
     if (kb_describe(model, &image, NULL, NULL, &f, NULL) != KB_OK) return 3;
     kb_model_free(model);
     for (size_t i = 0; i < f.n * 32; i++) printf("%02x", rows[i]);
-    fprintf(stderr, "%s|%s|%d\n", kb_status_string(kb_model_builtin("bag256", &model)),
-            kb_status_string(kb_model_builtin("sift", &model)), kb_model_create(&spec, &model, NULL) == KB_E_KIND);
+    fprintf(stderr, "%s|%s|%d\n", kb_status_string(kb_model_builtin("bag256", NULL, &model)),
+            kb_status_string(kb_model_builtin("sift", NULL, &model)), kb_model_create(&spec, NULL, &model, NULL) == KB_E_KIND);
     return 0;
 }
 C

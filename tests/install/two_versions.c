@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <keybits/keybits.h>
+#include <keybits/advanced.h>
 
 enum { SIDE = 256, MOST = 400, ROUNDS = 20, BYTES = 32 };
 

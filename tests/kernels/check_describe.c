@@ -88,7 +88,7 @@ void check_plan(const kbi_kernels *c, const kbi_kernels *t)
 void check_cut(const kbi_kernels *c, const kbi_kernels *t)
 {
     kb_workspace *workspace;
-    if (kb_workspace_create(&workspace) != KB_OK) exit(2);
+    if (kb_workspace_create(NULL, &workspace) != KB_OK) exit(2);
     for (int32_t n = 0; n <= 70; n++) {
         int32_t width = 1 + (int32_t)below(n & 1 ? 40 : 400), height = 1 + (int32_t)below(n & 2 ? 40 : 300);
         ptrdiff_t stride = width + (ptrdiff_t)below(50);
@@ -148,7 +148,7 @@ static kb_model *random_boxes(kb_kind kind, kb_sampler sampler, int32_t bits)
     kb_model_spec spec = {.struct_size = sizeof spec, .kind = kind, .sampler = sampler, .bits = bits, .name = "boxes",
                           .boxes = pairs};
     kb_model *model;
-    if (kb_model_create(&spec, &model, NULL) != KB_OK) exit(2);
+    if (kb_model_create(&spec, NULL, &model, NULL) != KB_OK) exit(2);
     return model;
 }
 
@@ -277,7 +277,7 @@ static kb_model *random_projection(int32_t bits, bool extreme)
                           .weights = weights,
                           .bias = bias};
     kb_model *model;
-    if (kb_model_create(&spec, &model, NULL) != KB_OK) exit(2);
+    if (kb_model_create(&spec, NULL, &model, NULL) != KB_OK) exit(2);
     free(weights);
     free(bias);
     return model;

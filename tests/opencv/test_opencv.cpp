@@ -75,8 +75,8 @@ static void by_c_api(const char *name, kb_detector detector, const cv::Mat &imag
     KB_INIT(info);
     detect.detector = detector;
     keypoints.resize(500);
-    CHECK(kb_model_builtin(name, &model) == KB_OK);
-    describe.scale = kb_model_scale(model, kb_detector_name(detector));
+    CHECK(kb_model_builtin(name, NULL, &model) == KB_OK);
+    describe.scale = kb_model_scale(model, kb_name(KB_NAMES_DETECTOR, detector));
     CHECK(kb_model_get_info(model, &info) == KB_OK);
     CHECK(detect_keypoints(&view, &detect, NULL, kb::as_keypoints(keypoints), 500, &n, nullptr) == KB_OK);
     keypoints.resize(n);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 
 static int failures;
 
@@ -49,7 +49,7 @@ static void check(const char *what, const limit *row, const kb_model *model, con
         l.model = model;
         l.detect = detect;
         row->set(&l, value);
-        kb_status status = kb_workspace_needed(&l, &bytes);
+        kb_status status = kb_workspace_reserve(NULL, &l, &bytes, NULL);
         int wrong = status == KB_OK ? enough || bytes < before || (double)bytes < value * (double)row->least
                                     : status != KB_E_MEMORY && status != KB_E_ARGUMENT;
         if (wrong) {
@@ -77,7 +77,7 @@ static kb_model *image_sampled(const kb_model_spec *from)
     }
     spec.boxes = boxes;
     spec.sampler = KB_SAMPLER_IMAGE;
-    if (kb_model_create(&spec, &model, &error) != KB_OK) failures += puts(error.text) >= 0;
+    if (kb_model_create(&spec, NULL, &model, &error) != KB_OK) failures += puts(error.text) >= 0;
     return model;
 }
 
@@ -92,14 +92,14 @@ int main(void)
         kb_model *model = NULL, *of_image = NULL;
         kb_model_info info;
         KB_INIT(info);
-        if (kb_model_builtin(names[m % 4], &model) != KB_OK || kb_model_get_info(model, &info) != KB_OK) continue;
+        if (kb_model_builtin(names[m % 4], NULL, &model) != KB_OK || kb_model_get_info(model, &info) != KB_OK) continue;
         if (m == 4) of_image = image_sampled(info.spec);
         for (size_t i = 0; i < 2; i++)
             check(m == 4 ? "image sampler" : names[m], &images[i], of_image ? of_image : model, NULL);
         kb_model_free(of_image);
         kb_model_free(model);
     }
-    for (int d = 1; kb_detector_scale((kb_detector)d) > 0; d++) {
+    for (int d = 1; kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, (kb_detector)d)) > 0; d++) {
         kb_detect_options detect;
         KB_INIT(detect);
         detect.detector = (kb_detector)d;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Part of every unit test: the environment's KEYBITS_CPU takes instruction sets away, as it does for the program. */
-#include <keybits/keybits.h>
+#include <keybits/advanced.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -80,7 +80,7 @@ static inline kb_model *render_box_model(kb_kind kind, kb_sampler sampler, int32
     kb_model_spec spec = {.struct_size = sizeof spec, .kind = kind, .sampler = sampler, .bits = bits, .name = "random",
                           .text = "rendered", .boxes = pairs};
     kb_model *model = NULL;
-    if (kb_model_create(&spec, &model, NULL) != KB_OK) abort();
+    if (kb_model_create(&spec, NULL, &model, NULL) != KB_OK) abort();
     return model;
 }
 
@@ -98,7 +98,7 @@ static inline kb_model *render_hash_model(int32_t bits, uint64_t seed)
                           .weights = weights,
                           .bias = bias};
     kb_model *model = NULL;
-    if (kb_model_create(&spec, &model, NULL) != KB_OK) abort();
+    if (kb_model_create(&spec, NULL, &model, NULL) != KB_OK) abort();
     free(weights);
     free(bias);
     return model;
@@ -107,7 +107,7 @@ static inline kb_model *render_hash_model(int32_t bits, uint64_t seed)
 static inline kb_model *builtin_model(const char *name)
 {
     kb_model *model = NULL;
-    if (kb_model_builtin(name, &model) != KB_OK) abort();
+    if (kb_model_builtin(name, NULL, &model) != KB_OK) abort();
     return model;
 }
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "keybits/keybits.h"
+#include "keybits/advanced.h"
 
 typedef struct solid_box {
     double low[3], high[3];

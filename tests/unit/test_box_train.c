@@ -122,7 +122,7 @@ static kb_model *model_of(kb_kind kind, kb_sampler sampler, const kb_box_pair *b
     spec.bits = bits;
     spec.name = "test";
     spec.boxes = boxes;
-    assert_int_equal(kb_model_create(&spec, &model, NULL), KB_OK);
+    assert_int_equal(kb_model_create(&spec, NULL, &model, NULL), KB_OK);
     return model;
 }
 
@@ -196,13 +196,13 @@ static void threads_change_nothing(void **state)
     (void)state;
     rendered *r = render_set(5);
     kb_box_pair one[BITS], two[BITS];
-    kb_pool *pool;
-    assert_int_equal(kb_pool_create(3, &pool), KB_OK);
+    kb_parallel *pool;
+    assert_int_equal(kb_pool_create(3, NULL, &pool), KB_OK);
     for (kb_learn_loss loss = KB_LEARN_LOSS_TRIPLET; loss <= KB_LEARN_LOSS_ORB; loss++) {
         kb_learn_options o = small_options(KB_KIND_BAD);
         o.loss = loss;
         assert_int_equal(kb_learn_boxes(&r->patches, &o, one, NULL, NULL), KB_OK);
-        o.parallel = kb_pool_parallel(pool);
+        o.parallel = pool;
         assert_int_equal(kb_learn_boxes(&r->patches, &o, two, NULL, NULL), KB_OK);
         assert_memory_equal(one, two, sizeof one);
     }
@@ -217,10 +217,10 @@ static void screening_is_nearly_as_good(void **state)
     rendered *r = render_set(5);
     kb_box_pair all[BITS], same[BITS], screened[BITS];
     kb_learn_summary full, part;
-    kb_pool *pool;
+    kb_parallel *pool;
     KB_INIT(full);
     KB_INIT(part);
-    assert_int_equal(kb_pool_create(3, &pool), KB_OK);
+    assert_int_equal(kb_pool_create(3, NULL, &pool), KB_OK);
     kb_learn_options o = small_options(KB_KIND_BAD);
     o.candidates = 300;
     assert_int_equal(kb_learn_boxes(&r->patches, &o, all, &full, NULL), KB_OK);
@@ -231,7 +231,7 @@ static void screening_is_nearly_as_good(void **state)
     assert_int_equal(kb_learn_boxes(&r->patches, &o, screened, &part, NULL), KB_OK);
     assert_memory_not_equal(all, screened, sizeof all);
     assert_true(part.loss < 1.1 * full.loss + 0.01);
-    o.parallel = kb_pool_parallel(pool);
+    o.parallel = pool;
     assert_int_equal(kb_learn_boxes(&r->patches, &o, same, NULL, NULL), KB_OK);
     assert_memory_equal(screened, same, sizeof same);
     kb_pool_free(pool);

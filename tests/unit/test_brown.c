@@ -99,7 +99,7 @@ static void our_own_models_run_on_it(void **state)
     ev_method method;
     io_error error;
     (void)state;
-    assert_int_equal(kb_model_builtin("sift", &model), KB_OK);
+    assert_int_equal(kb_model_builtin("sift", NULL, &model), KB_OK);
     ev_method_of_model(&method, "sift", model);
     for (int i = 0; i < 2; i++) { /* the second time from the cache */
         assert_true(ev_brown_run(in_scratch("set"), &method, 1, &options, &result, &error));

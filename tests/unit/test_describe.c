@@ -302,13 +302,13 @@ static void threads_and_workspaces_do_not_matter(void **state)
         size_t bytes;
         uint8_t flags[N], flags2[N], *expected = rows_of(models[m], &image, k, N, NULL, NULL, flags, &bytes);
         kb_workspace *workspace = NULL;
-        assert_int_equal(kb_workspace_create(&workspace), KB_OK);
+        assert_int_equal(kb_workspace_create(NULL, &workspace), KB_OK);
         for (int32_t threads = 1; threads <= 5; threads += 2) {
-            kb_pool *pool = NULL;
-            assert_int_equal(kb_pool_create(threads, &pool), KB_OK);
+            kb_parallel *pool = NULL;
+            assert_int_equal(kb_pool_create(threads, NULL, &pool), KB_OK);
             kb_describe_options options;
             KB_INIT(options);
-            options.parallel = kb_pool_parallel(pool);
+            options.parallel = pool;
             size_t held = 0;
             for (int frame = 0; frame < 3; frame++) {
                 uint8_t *rows = rows_of(models[m], &image, k, N, &options, workspace, flags2, &bytes);
@@ -429,7 +429,7 @@ static void tiny_regions_in_corners_stay_inside(void **state)
     spec.name = "corner";
     spec.boxes = boxes;
     kb_model *model;
-    assert_int_equal(kb_model_create(&spec, &model, NULL), KB_OK);
+    assert_int_equal(kb_model_create(&spec, NULL, &model, NULL), KB_OK);
     uint8_t *pixels = render_texture(64, 48, 3), row, flags;
     kb_image image = view_of(pixels, 64, 48);
     const kb_keypoint corners[] = {{.x = 63.49f, .y = 47.49f, .size = 0.32f}, {.x = 0.3f, .y = 0.3f, .size = 0.3f},
@@ -497,7 +497,7 @@ static void float_rows_may_have_gaps(void **state)
     kb_keypoint k[N];
     kb_model *sift;
     render_keypoints(k, N, W, H, 10, 60, 64);
-    assert_int_equal(kb_model_builtin("sift", &sift), KB_OK);
+    assert_int_equal(kb_model_builtin("sift", NULL, &sift), KB_OK);
     kb_features f = arrays_features(k, gapped, N, 0);
     f.row_stride = STRIDE;
     f.floats = 1;
@@ -543,9 +543,9 @@ static void support_widens_the_region(void **state)
     kb_model_spec spec = {
         .struct_size = sizeof spec, .kind = KB_KIND_BAD, .bits = 8, .name = "x", .boxes = boxes, .support = 1.5f};
     kb_model *wide = NULL, *plain = NULL;
-    assert_int_equal(kb_model_create(&spec, &wide, NULL), KB_OK);
+    assert_int_equal(kb_model_create(&spec, NULL, &wide, NULL), KB_OK);
     spec.support = 1;
-    assert_int_equal(kb_model_create(&spec, &plain, NULL), KB_OK);
+    assert_int_equal(kb_model_create(&spec, NULL, &plain, NULL), KB_OK);
     uint8_t *pixels = render_texture(W, H, 49), a[N], b[N];
     kb_image image = view_of(pixels, W, H);
     kb_keypoint k[N], larger[N];
@@ -554,8 +554,6 @@ static void support_widens_the_region(void **state)
     assert_int_equal(describe_keypoints(wide, &image, k, N, NULL, NULL, a, NULL), KB_OK);
     assert_int_equal(describe_keypoints(plain, &image, larger, N, NULL, NULL, b, NULL), KB_OK);
     assert_memory_equal(a, b, N);
-    assert_true(fabsf(kb_patch_width(wide, &k[0], 6.75f) - 6.75f * 1.5f * k[0].size) < 1e-3f);
-    assert_true(isnan(kb_patch_width(NULL, &k[0], 1)));
     free(pixels);
     kb_model_free(wide);
     kb_model_free(plain);
@@ -706,13 +704,14 @@ static void arguments_are_checked(void **state)
 static void presets_have_names(void **state)
 {
     (void)state;
-    assert_true(kb_preset_scale("SIFT") == 6.75f && kb_preset_scale("orb") == 1.0f && kb_preset_scale("Akaze") == 5.0f);
-    assert_true(kb_preset_scale("surf") == 6.25f && kb_preset_scale("none") == 0 && kb_preset_scale(NULL) == 0 &&
-                kb_preset_scale("") == 0);
+    assert_true(kb_model_scale(NULL, "SIFT") == 6.75f && kb_model_scale(NULL, "orb") == 1.0f &&
+                kb_model_scale(NULL, "Akaze") == 5.0f);
+    assert_true(kb_model_scale(NULL, "surf") == 6.25f && kb_model_scale(NULL, "none") == 0 && kb_model_scale(NULL, NULL) == 0 &&
+                kb_model_scale(NULL, "") == 0);
     int32_t n = 0;
-    while (kb_preset_at(n).name) n++;
+    while (kb_name(KB_NAMES_PRESET, n)) n++;
     assert_int_equal(n, 11);
-    assert_null(kb_preset_at(-1).name);
+    assert_null(kb_name(KB_NAMES_PRESET, -1));
 }
 
 int main(void)

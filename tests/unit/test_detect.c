@@ -203,7 +203,7 @@ static void test_masks(void **state)
     enum { W = 220, H = 210 };
     uint8_t *p = render_texture(W, H, 8), *mask = calloc(W, H);
     kb_image image = view_of(p, W, H), view = view_of(mask, W, H);
-    for (int d = 1; kb_detector_scale((kb_detector)d) > 0; d++) {
+    for (int d = 1; kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, (kb_detector)d)) > 0; d++) {
         kb_detect_options o = options_for((kb_detector)d);
         found *all = detect_view(&image, &o);
         o.mask = &view;
@@ -234,18 +234,18 @@ static void test_threads_and_workspace_change_nothing(void **state)
     uint8_t *p = render_texture(W, H, 4);
     kb_image image = view_of(p, W, H);
     kb_workspace *workspace;
-    assert_int_equal(kb_workspace_create(&workspace), KB_OK);
-    for (int d = 1; kb_detector_scale((kb_detector)d) > 0; d++)
-        for (int rule = 1; strcmp(kb_selection_name((kb_selection)rule), "?") != 0; rule++) {
+    assert_int_equal(kb_workspace_create(NULL, &workspace), KB_OK);
+    for (int d = 1; kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, (kb_detector)d)) > 0; d++)
+        for (int rule = 1; kb_name(KB_NAMES_SELECTION, rule); rule++) {
             kb_detect_options o = options_for((kb_detector)d);
             o.selection = (kb_selection)rule;
             o.max_keypoints = 300;
             found *alone = detect_view(&image, &o), f;
             assert_true(alone->n > 200 && alone->n <= 300);
             for (int32_t threads = 2; threads <= 7; threads += 5) {
-                kb_pool *pool;
-                assert_int_equal(kb_pool_create(threads, &pool), KB_OK);
-                o.parallel = kb_pool_parallel(pool);
+                kb_parallel *pool;
+                assert_int_equal(kb_pool_create(threads, NULL, &pool), KB_OK);
+                o.parallel = pool;
                 assert_int_equal(detect_keypoints(&image, &o, workspace, f.k, MANY, &f.n, NULL), KB_OK);
                 assert_same(alone, &f);
                 size_t bytes = kb_workspace_bytes(workspace);
@@ -270,7 +270,7 @@ static void test_stride_and_depth_change_nothing(void **state)
     for (int y = 0; y < H; y++) memcpy(wide + y * STRIDE, p + y * W, W);
     for (int i = 0; i < W * H; i++) deep[i] = (uint16_t)(p[i] * 257);
     kb_image strided = {wide, W, H, STRIDE, KB_FORMAT_GRAY8, 0}, sixteen = {deep, W, H, 2 * W, KB_FORMAT_GRAY16, 0};
-    for (int d = 1; kb_detector_scale((kb_detector)d) > 0; d++) {
+    for (int d = 1; kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, (kb_detector)d)) > 0; d++) {
         kb_detect_options o = options_for((kb_detector)d);
         found *a = detect_pixels(p, W, H, (kb_detector)d);
         found *b = detect_view(&strided, &o), *c = detect_view(&sixteen, &o);
@@ -291,7 +291,7 @@ static void test_less_room_gives_the_strongest(void **state)
     (void)state;
     uint8_t *p = render_texture(240, 230, 30);
     kb_image image = view_of(p, 240, 230);
-    for (int d = 1; kb_detector_scale((kb_detector)d) > 0; d++) {
+    for (int d = 1; kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, (kb_detector)d)) > 0; d++) {
         kb_detect_options o = options_for((kb_detector)d);
         o.selection = KB_SELECTION_BEST;
         o.max_keypoints = 256;
@@ -318,8 +318,8 @@ static void test_room_and_few_keypoints(void **state)
     (void)state;
     uint8_t *p = render_texture(240, 230, 31);
     kb_image image = view_of(p, 240, 230);
-    for (int d = 1; kb_detector_scale((kb_detector)d) > 0; d++)
-        for (int rule = 1; strcmp(kb_selection_name((kb_selection)rule), "?") != 0; rule++) {
+    for (int d = 1; kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, (kb_detector)d)) > 0; d++)
+        for (int rule = 1; kb_name(KB_NAMES_SELECTION, rule); rule++) {
             kb_detect_options o = options_for((kb_detector)d);
             kb_keypoint few[40];
             size_t n;
@@ -446,7 +446,7 @@ static void test_a_very_wide_image(void **state)
     uint8_t *p = malloc((size_t)W * H), *tile = render_texture(240, H, 14);
     for (int y = 0; y < H; y++)
         for (int x = 0; x < W; x++) p[y * W + x] = tile[y * 240 + x % 240];
-    for (int d = 1; kb_detector_scale((kb_detector)d) > 0; d++) {
+    for (int d = 1; kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, (kb_detector)d)) > 0; d++) {
         found *f = detect_pixels(p, W, H, (kb_detector)d);
         assert_int_equal(f->n, MANY);
         int eighths[8] = {0};
@@ -559,13 +559,13 @@ static void test_wrong_arguments(void **state)
 static void test_names(void **state)
 {
     (void)state;
-    assert_string_equal(kb_detector_name(KB_DETECTOR_ORB), "orb");
-    assert_string_equal(kb_detector_name(KB_DETECTOR_SIFT), "sift");
-    assert_string_equal(kb_detector_name(KB_DETECTOR_HESSIAN), "hessian");
-    assert_string_equal(kb_detector_name((kb_detector)0), "?");
-    assert_true(kb_detector_scale(KB_DETECTOR_ORB) == 1 && kb_detector_scale(KB_DETECTOR_SIFT) == 6.75f);
-    assert_true(kb_detector_scale(KB_DETECTOR_HESSIAN) == 1);
-    assert_true(kb_detector_scale((kb_detector)9) == 0);
+    assert_string_equal(kb_name(KB_NAMES_DETECTOR, KB_DETECTOR_ORB), "orb");
+    assert_string_equal(kb_name(KB_NAMES_DETECTOR, KB_DETECTOR_SIFT), "sift");
+    assert_string_equal(kb_name(KB_NAMES_DETECTOR, KB_DETECTOR_HESSIAN), "hessian");
+    assert_null(kb_name(KB_NAMES_DETECTOR, 0));
+    assert_true(kb_model_scale(NULL, "orb") == 1 && kb_model_scale(NULL, "sift") == 6.75f);
+    assert_true(kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, KB_DETECTOR_HESSIAN)) == 1);
+    assert_true(kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, (kb_detector)9)) == 0);
 }
 
 int main(void)

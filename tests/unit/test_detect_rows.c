@@ -215,7 +215,7 @@ static void test_scale_space_patches_are_exact(void **state)
         job.options.no_upsampling = c & 1;
         if (c & 2) job.options.layers = 5;
         kbi_scale_space_plan(&space, &job, kbi_detect_kernels_get());
-        assert_int_equal(kb_workspace_create(&job.workspace), KB_OK);
+        assert_int_equal(kb_workspace_create(NULL, &job.workspace), KB_OK);
         assert_true(kbi_scale_space_get(&space, job.workspace));
         assert_true(kbi_scale_window_get(&window, &space, job.workspace));
         for (int32_t number = 0; number < 2; number++) {

@@ -97,7 +97,7 @@ static kb_status train_vocabulary(void *context)
     KB_INIT(o);
     o.branching = 4;
     o.levels = 3;
-    kb_status status = kb_vocabulary_train(w->rows[0], IMAGES * ROWS, ROW, &o, &made, NULL);
+    kb_status status = kb_vocabulary_train(w->rows[0], IMAGES * ROWS, ROW, &o, NULL, &made, NULL);
     assert_true((status == KB_OK) == (made != NULL));
     kb_vocabulary_free(made);
     return status;
@@ -145,7 +145,7 @@ static kb_status index_life(void *context)
     o.keep_features = 1;
     q.verify = 2;
     w->file_size = 0;
-    kb_status status = kb_index_create(w->vocabulary, &o, &index, NULL);
+    kb_status status = kb_index_create(w->vocabulary, &o, NULL, &index, NULL);
     for (int i = 0; i < IMAGES && status == KB_OK; i++) {
         kb_features f = features_of(w, i);
         status = kb_index_add(index, &f, (uint64_t)i, "name", NULL, NULL);
@@ -156,7 +156,7 @@ static kb_status index_life(void *context)
     if (status == KB_OK) assert_true(count > 0 && results[0].id == 3);
     if (status == KB_OK) status = kb_index_remove(index, 1, NULL);
     if (status == KB_OK) status = kb_index_save(index, keep, w);
-    if (status == KB_OK) status = kb_index_load(w->file, w->file_size, &loaded, NULL);
+    if (status == KB_OK) status = kb_index_load(w->file, w->file_size, NULL, &loaded, NULL);
     assert_true(status != KB_OK || images_in(loaded) == IMAGES - 1);
     if (status == KB_OK) status = kb_index_query(loaded, &f, &q, NULL, results, IMAGES, &count, NULL);
     kb_index_free(index);
@@ -170,9 +170,10 @@ static kb_status loop_life(void *context)
     kb_loop_detector *detector = NULL;
     kb_loop_options o;
     kb_loop loop;
+    KB_INIT(loop);
     KB_INIT(o);
     o.window = 1;
-    kb_status status = kb_loop_detector_create(w->vocabulary, &o, &detector, NULL);
+    kb_status status = kb_loop_detector_create(w->vocabulary, &o, NULL, &detector, NULL);
     for (int i = 0; i < IMAGES && status == KB_OK; i++) {
         kb_features f = features_of(w, i % 3);
         status = kb_loop_detector_add(detector, &f, NULL, &loop, NULL);
@@ -190,7 +191,8 @@ static void retrieval_survives(void **state)
     KB_INIT(o);
     o.branching = 4;
     o.levels = 3;
-    assert_int_equal(kb_vocabulary_train(shared.rows[0], IMAGES * ROWS, ROW, &o, &shared.vocabulary, NULL), KB_OK);
+    assert_int_equal(kb_vocabulary_train(shared.rows[0], IMAGES * ROWS, ROW, &o, NULL, &shared.vocabulary, NULL),
+                     KB_OK);
     fail_in_turn(index_life, &shared, 10);
     fail_in_turn(loop_life, &shared, 3);
     kb_vocabulary_free(shared.vocabulary);

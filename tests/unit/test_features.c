@@ -61,7 +61,7 @@ static void test_pyramid_levels(void **state)
     kb_image image = gray_view(), wide = deep_view();
     kb_pyramid one, many, from16;
     kb_detect_options options;
-    kb_pool *pool;
+    kb_parallel *pool;
     size_t size;
     uint8_t *a = build(&image, NULL, &one, &size);
     assert_int_equal(one.levels, 15); /* 300 px to 23; 19 px is too small for a corner */
@@ -72,9 +72,9 @@ static void test_pyramid_levels(void **state)
         assert_true((const uint8_t *)one.level[i].data >= a && (const uint8_t *)one.level[i].data < a + size);
     }
     /* any number of threads, and 16 bits of the same picture, give the same levels */
-    assert_int_equal(kb_pool_create(3, &pool), KB_OK);
+    assert_int_equal(kb_pool_create(3, NULL, &pool), KB_OK);
     KB_INIT(options);
-    options.parallel = kb_pool_parallel(pool);
+    options.parallel = pool;
     uint8_t *b = build(&image, &options, &many, &size), *c = build(&wide, NULL, &from16, &size);
     assert_same_levels(&one, &many);
     assert_same_levels(&one, &from16);
@@ -171,7 +171,7 @@ static void test_one_call_is_two(void **state)
     kb_image images[2] = {gray_view(), deep_view()};
     kb_model *model;
     (void)state;
-    assert_int_equal(kb_model_builtin("bad256", &model), KB_OK);
+    assert_int_equal(kb_model_builtin("bad256", NULL, &model), KB_OK);
     for (int which = 0; which < 6; which++) {
         const kb_image *image = &images[which & 1];
         kb_detect_options detect;
@@ -180,7 +180,7 @@ static void test_one_call_is_two(void **state)
         KB_INIT(detect);
         KB_INIT(describe);
         detect.detector = (kb_detector)(KB_DETECTOR_ORB + which / 2);
-        describe.scale = kb_model_scale(model, kb_detector_name(detect.detector));
+        describe.scale = kb_model_scale(model, kb_name(KB_NAMES_DETECTOR, detect.detector));
         assert_int_equal(detect_keypoints(image, &detect, NULL, expected, MOST, &n, NULL), KB_OK);
         assert_int_equal(describe_keypoints(model, image, expected, n, &describe, NULL, rows, flags), KB_OK);
         assert_int_equal(detect_and_describe(model, image, &detect, NULL, NULL, found, MOST, again, flags_again,
@@ -202,6 +202,40 @@ static void test_one_call_is_two(void **state)
     kb_model_free(model);
 }
 
+/* Every order of colours gives the level-0 image that the weights say, and a gray picture itself. */
+static void test_colours_become_gray(void **state)
+{
+    (void)state;
+    static uint8_t colour[WIDTH * HEIGHT * 4], expected[WIDTH * HEIGHT];
+    static const struct {
+        kb_format format;
+        int bytes, red, blue;
+    } orders[] = {{KB_FORMAT_RGB8, 3, 0, 2}, {KB_FORMAT_BGR8, 3, 2, 0}, {KB_FORMAT_RGBA8, 4, 0, 2},
+                  {KB_FORMAT_BGRA8, 4, 2, 0}};
+    uint64_t seed = 9;
+    for (size_t k = 0; k < 2 * KBI_COUNT(orders); k++) {
+        const int bytes = orders[k / 2].bytes, plain = k % 2;
+        for (int i = 0; i < WIDTH * HEIGHT; i++) {
+            uint8_t *p = colour + i * bytes, rgb[3];
+            for (int c = 0; c < 3; c++) rgb[c] = plain ? gray[i] : (uint8_t)kbi_random_next(&seed);
+            p[3 % bytes] = 7; /* alpha, which counts for nothing */
+            p[orders[k / 2].red] = rgb[0], p[1] = rgb[1], p[orders[k / 2].blue] = rgb[2];
+            expected[i] = (uint8_t)((9798 * rgb[0] + 19235 * rgb[1] + 3735 * rgb[2] + 16384) / 32768);
+        }
+        if (plain) assert_memory_equal(expected, gray, sizeof gray);
+        kb_image image = {colour, WIDTH, HEIGHT, bytes * WIDTH, orders[k / 2].format, 0};
+        kb_pyramid pyramid;
+        size_t size;
+        uint8_t *buffer = build(&image, NULL, &pyramid, &size);
+        for (int32_t y = 0; y < HEIGHT; y++)
+            assert_memory_equal((const uint8_t *)pyramid.level[0].data + y * pyramid.level[0].stride,
+                                expected + y * WIDTH, WIDTH);
+        free(buffer);
+        image.stride--;
+        assert_int_equal(kb_pyramid_build(&image, NULL, NULL, NULL, 0, NULL, &size), KB_E_IMAGE);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +244,7 @@ int main(void)
         cmocka_unit_test(test_pyramid_goes_down_to_the_smallest_level),
         cmocka_unit_test(test_pyramid_of_wrong_input),
         cmocka_unit_test(test_one_call_is_two),
+        cmocka_unit_test(test_colours_become_gray),
     };
     return cmocka_run_group_tests_name("features", tests, render, NULL);
 }

@@ -96,7 +96,7 @@ static void test_duplicates_of_all_kinds(void **state)
     static uint8_t stays[MOST];
     kb_workspace *workspace;
     (void)state;
-    assert_int_equal(kb_workspace_create(&workspace), KB_OK);
+    assert_int_equal(kb_workspace_create(NULL, &workspace), KB_OK);
     for (uint64_t seed = 1; seed <= 60; seed++) {
         uint64_t random = seed;
         double places = (double)(2 + (seed % 10) * (seed % 10) * 5); /* per coordinate: from nearly all equal on */
@@ -162,7 +162,7 @@ static void test_quick_count(void **state)
     kb_workspace *workspace;
     size_t counted = 0;
     (void)state;
-    assert_int_equal(kb_workspace_create(&workspace), KB_OK);
+    assert_int_equal(kb_workspace_create(NULL, &workspace), KB_OK);
     for (uint64_t scene_number = 1; scene_number <= 20; scene_number++) {
         uint64_t seed = scene_number;
         make_plane(&s, seed, 300 + 7 * (size_t)seed, 0.5, 1);
@@ -247,7 +247,7 @@ static void test_the_same_every_time(void **state)
     static uint8_t first[MOST], again[MOST];
     kb_workspace *workspace;
     (void)state;
-    assert_int_equal(kb_workspace_create(&workspace), KB_OK);
+    assert_int_equal(kb_workspace_create(NULL, &workspace), KB_OK);
     for (int geometry = KB_GEOMETRY_HOMOGRAPHY; geometry <= KB_GEOMETRY_FUNDAMENTAL; geometry++) {
         if (geometry == KB_GEOMETRY_HOMOGRAPHY) make_plane(&s, 77, 700, 0.75, 0.8);
         else make_space(&s, 77, 700, 0.6, 0.5, 0.5);
@@ -307,9 +307,9 @@ static void test_wrong_arguments(void **state)
 static void test_names(void **state)
 {
     (void)state;
-    assert_string_equal(kb_fit_result_name(KB_FIT_FOUND), "found");
-    assert_string_equal(kb_fit_result_name(KB_FIT_TOO_FEW), "too few pairs");
-    assert_string_equal(kb_fit_result_name((kb_fit_result)99), "?");
+    assert_string_equal(kb_name(KB_NAMES_FIT_RESULT, KB_FIT_FOUND), "found");
+    assert_string_equal(kb_name(KB_NAMES_FIT_RESULT, KB_FIT_TOO_FEW), "too few pairs");
+    assert_null(kb_name(KB_NAMES_FIT_RESULT, 99));
 }
 
 /* --------------------------------------------------------------------------------------------------- linear algebra */

@@ -31,17 +31,18 @@ typedef struct view {
 /* Two views of a scene. */
 typedef struct pair {
     solid_scene scene;
+    int width, height;
     view views[2];
 } pair;
 
 static pair pairs[SCENES][PAIRS];
 static bool tell;
 
-static void view_render(const solid_scene *scene, view *v)
+static void view_render(const pair *p, view *v)
 {
-    uint8_t *pixels = solid_render(scene, &v->camera, WIDTH, HEIGHT);
-    v->image = (io_image){WIDTH, HEIGHT, IO_GRAY8, pixels, {pixels, WIDTH, HEIGHT, WIDTH, KB_FORMAT_GRAY8, 0},
-                         {WIDTH, HEIGHT, 1, 1, 0, 0}};
+    int w = p->width, h = p->height;
+    uint8_t *pixels = solid_render(&p->scene, &v->camera, w, h);
+    v->image = (io_image){w, h, IO_GRAY8, pixels, {pixels, w, h, w, KB_FORMAT_GRAY8, 0}, {w, h, 1, 1, 0, 0}};
 }
 
 /* The second view moves aside, nearer and turns, more from pair to pair. */
@@ -54,12 +55,14 @@ static int render_pairs(void **state)
             const double step = s == FLAT ? 0.6 + 0.4 * p : 0.4 + 0.2 * p,
                          place[3] = {start[0] + step, 0.1, 0.3 * step};
             pair *both = &pairs[s][p];
+            both->width = WIDTH;
+            both->height = HEIGHT;
             both->scene = s == FLAT ? flat_scene((uint32_t)(11 + p)) : room_scene((uint32_t)(21 + p));
             for (int i = 0; i < 2; i++) {
                 view *v = &both->views[i];
                 v->camera = solid_camera_at(WIDTH, HEIGHT, 450, i ? place : start, i ? -12 * step : 0,
                                             s == FLAT ? 0 : 5, i ? 6.0 * p - 4 : 0);
-                view_render(&both->scene, v);
+                view_render(both, v);
             }
         }
     return 0;
@@ -92,7 +95,7 @@ static io_keypoints detected(kb_detector detector, const kb_image *image, int32_
 static bool seen_again(const pair *p, const kb_keypoint *k, double *x, double *y)
 {
     return solid_transfer(&p->scene, &p->views[0].camera, k->x, k->y, &p->views[1].camera, x, y) && *x >= BORDER &&
-           *y >= BORDER && *x < WIDTH - BORDER && *y < HEIGHT - BORDER;
+           *y >= BORDER && *x < p->width - BORDER && *y < p->height - BORDER;
 }
 
 /* -------------------------------------------------------------------------------------------------------- detectors */
@@ -127,7 +130,7 @@ static void detectors_repeat_their_keypoints(void **state)
         for (int s = 0; s < SCENES; s++) {
             double mean = 0;
             for (int p = 0; p < PAIRS; p++) mean += repeated(floors[i].detector, &pairs[s][p]) / PAIRS;
-            floor_is_kept(kb_detector_name(floors[i].detector), s, mean, floors[i].floor[s]);
+            floor_is_kept(kb_name(KB_NAMES_DETECTOR, floors[i].detector), s, mean, floors[i].floor[s]);
         }
 }
 
@@ -167,7 +170,7 @@ static void keypoints_follow_the_scale(void **state)
                 mean.repeated += score.repeated / PAIRS;
                 mean.sized += score.sized / PAIRS;
             }
-            snprintf(what, sizeof what, "%s, scale %g", kb_detector_name(floors[i].detector), ev_scales[s]);
+            snprintf(what, sizeof what, "%s, scale %g", kb_name(KB_NAMES_DETECTOR, floors[i].detector), ev_scales[s]);
             floor_is_kept(what, SOLID, mean.repeated, floors[i].repeated[s]);
             strcat(what, ", size");
             floor_is_kept(what, SOLID, mean.sized, floors[i].sized);
@@ -185,7 +188,7 @@ static double corner_error(const pair *p, const double h[9])
 {
     double sum = 0;
     for (int i = 0; i < 4; i++) {
-        double x = i % 2 ? WIDTH - 1 : 0, y = i / 2 ? HEIGHT - 1 : 0, u = 0, v = 0, fx, fy;
+        double x = i % 2 ? p->width - 1 : 0, y = i / 2 ? p->height - 1 : 0, u = 0, v = 0, fx, fy;
         solid_transfer(&p->scene, &p->views[0].camera, x, y, &p->views[1].camera, &u, &v);
         kb_homography_apply(h, x, y, &fx, &fy);
         sum += hypot(fx - u, fy - v) / 4;
@@ -261,12 +264,12 @@ static matched match_pairs(const char *name, kb_detector detector, const pair *s
     matched sum = {0, 0, 0};
     kb_model *model = NULL;
     ev_method method;
-    assert_int_equal(kb_model_builtin(name, &model), KB_OK);
+    assert_int_equal(kb_model_builtin(name, NULL, &model), KB_OK);
     ev_method_of_model(&method, name, model);
     for (int p = 0; p < count; p++) {
         io_keypoints k[2];
         for (int i = 0; i < 2; i++) k[i] = detected(detector, &some[p].views[i].image.view, KEYPOINTS);
-        match_pair(&method, kb_detector_name(detector), &some[p], flat, k, &sum);
+        match_pair(&method, kb_name(KB_NAMES_DETECTOR, detector), &some[p], flat, k, &sum);
         for (int i = 0; i < 2; i++) io_keypoints_free(&k[i]);
     }
     ev_method_free(&method);
@@ -291,7 +294,7 @@ static void models_match_both_scenes(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof floors / sizeof *floors; i++)
         for (int s = 0; s < SCENES; s++) {
-            const char *detector = kb_detector_name(floors[i].detector);
+            const char *detector = kb_name(KB_NAMES_DETECTOR, floors[i].detector);
             char what[64];
             matched m = match_pairs(floors[i].model, floors[i].detector, pairs[s], PAIRS, s == FLAT);
             snprintf(what, sizeof what, "%s on %s, precision", floors[i].model, detector);
@@ -307,34 +310,44 @@ static void models_match_both_scenes(void **state)
 
 typedef struct change {
     const char *name;
-    double roll;  /* degrees, of the second view */
+    int width;    /* of both views; the height is three quarters of it */
+    double zoom;  /* of the second view */
+    double roll;  /* degrees */
     double noise; /* deviation, gray levels */
     double light; /* factor */
     double precision, places;
 } change;
 
-/* The flat scene from one place: the second view is rolled, dark or full of noise. */
+/* The flat scene from one place: both views are small, or the second is nearer, rolled, dark or full of noise. */
 static void render_change(const change *c, pair *p)
 {
     const double place[3] = {0, 0, 0};
     uint64_t random = 5;
     p->scene = flat_scene(31);
+    p->width = c->width;
+    p->height = c->width * 3 / 4;
     for (int i = 0; i < 2; i++) {
-        p->views[i].camera = solid_camera_at(WIDTH, HEIGHT, 450, place, 0, 0, i ? c->roll : 0);
-        view_render(&p->scene, &p->views[i]);
+        double focal = 450.0 * c->width / WIDTH * (i ? c->zoom : 1);
+        p->views[i].camera = solid_camera_at(p->width, p->height, focal, place, 0, 0, i ? c->roll : 0);
+        view_render(p, &p->views[i]);
     }
     uint8_t *pixels = p->views[1].image.pixels;
-    for (int i = 0; i < WIDTH * HEIGHT; i++)
+    for (int i = 0; i < p->width * p->height; i++)
         pixels[i] = (uint8_t)fmin(255, fmax(0, c->light * pixels[i] + c->noise * kbi_random_normal(&random) + 0.5));
 }
 
 static void changes_of_the_second_view(void **state)
 {
-    static const change changes[] = {{"turned by 45 degrees", 45, 0, 1, 0.78, 260},
-                                     {"turned by 90 degrees", 90, 0, 1, 0.78, 255},
-                                     {"turned by 180 degrees", 180, 0, 1, 0.82, 355},
-                                     {"noise of 25", 0, 25, 1, 0.7, 170},
-                                     {"a quarter of the light", 0, 0, 0.25, 0.84, 365}};
+    static const change changes[] = {{"turned by 45 degrees", WIDTH, 1, 45, 0, 1, 0.78, 260},
+                                     {"turned by 90 degrees", WIDTH, 1, 90, 0, 1, 0.78, 255},
+                                     {"turned by 180 degrees", WIDTH, 1, 180, 0, 1, 0.82, 355},
+                                     {"noise of 25", WIDTH, 1, 0, 25, 1, 0.7, 170},
+                                     {"a quarter of the light", WIDTH, 1, 0, 0, 0.25, 0.84, 365},
+                                     {"zoomed by 2", WIDTH, 2, 10, 1, 1, 0.37, 85},
+                                     {"zoomed by 4", WIDTH, 4, 10, 1, 1, 0.085, 13},
+                                     {"240 px wide", 240, 1.2, 10, 1, 1, 0.73, 240},
+                                     {"160 px wide", 160, 1.2, 10, 1, 1, 0.6, 185},
+                                     {"128 px wide", 128, 1.2, 10, 1, 1, 0.53, 114}};
     (void)state;
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         pair p;

@@ -101,8 +101,8 @@ static void test_guided_is_the_plain_loop(void **state)
     static frame a, b;
     static kb_guide guides[N];
     static kb_match expected[N], found[N];
-    kb_pool *pool;
-    assert_int_equal(kb_pool_create(3, &pool), KB_OK);
+    kb_parallel *pool;
+    assert_int_equal(kb_pool_create(3, NULL, &pool), KB_OK);
     for (uint64_t seed = 1; seed <= 3; seed++) {
         make_frames(&a, &b, guides, seed);
         make_lines(guides, seed);
@@ -112,7 +112,7 @@ static void test_guided_is_the_plain_loop(void **state)
             o.max_ratio = 0.9f;
             o.max_distance = 90;
             o.any_angle = 1;
-            o.parallel = threads ? kb_pool_parallel(pool) : NULL;
+            o.parallel = threads ? pool : NULL;
             size_t n = plain_guided(&a, &b, guides, 0.9f, 90, expected), count;
             assert_int_equal(match_guided(a.rows, guides, N, b.rows, b.keypoints, N, BYTES, &o, NULL, found, &count),
                              KB_OK);
@@ -133,15 +133,20 @@ static void test_guides_of_geometries(void **state)
     const double turn[9] = {0, -2, 300, 2, 0, 10, 0, 0, 1}; /* 90 degrees clockwise, and twice the size */
     const double shift[9] = {0, 0, -4, 0, 0, 3, 4, -3, 0};  /* the cross product with (3, 4, 0) */
     kb_guide g[2];
-    kb_guides_homography(turn, k, 2, 5, g);
+    kb_features from = arrays_features(k, NULL, 2, 0), to = arrays_features(NULL, NULL, 0, 0);
+    kb_error error;
+    assert_int_equal(kb_guides_fill(KB_GEOMETRY_HOMOGRAPHY, turn, &from, &to, 5, g, NULL), KB_OK);
     assert_true(g[0].x == 200 && g[0].y == 210 && g[0].radius == 5 && fabsf(g[0].angle - 80) < 1e-3f);
     assert_true(g[0].line_x == 0 && g[0].line_y == 0 && g[0].min_level < -1000 && g[0].max_level > 1000);
     assert_true(isnan(g[1].x) && g[1].angle == -1);
-    kb_guides_epipolar(shift, k, 1, 640, 480, 2, g);
+    assert_int_equal(kb_guides_fill(KB_GEOMETRY_FUNDAMENTAL, shift, &from, &to, 2, g, &error), KB_E_ARGUMENT);
+    assert_string_equal(error.field, "width");
+    to.width = 640, to.height = 480;
+    assert_int_equal(kb_guides_fill(KB_GEOMETRY_FUNDAMENTAL, shift, &from, &to, 2, g, NULL), KB_OK);
     assert_true(fabsf(g[0].line_x * 4 - g[0].line_y * 3) < 1e-5f); /* along the shift, */
     assert_true(fabsf((g[0].x - 100) * 4 - (g[0].y - 50) * 3) < 1e-2f); /* through where the point was */
     assert_true(g[0].x > 0 && g[0].x < 640 && g[0].angle == -1 && g[0].radius == 2);
-    kb_guides_epipolar((const double[9]){0}, k, 2, 640, 480, 2, g);
+    assert_int_equal(kb_guides_fill(KB_GEOMETRY_FUNDAMENTAL, (const double[9]){0}, &from, &to, 2, g, NULL), KB_OK);
     static frame a, b;
     static kb_match found[N];
     static kb_guide guides[N];
@@ -149,8 +154,10 @@ static void test_guides_of_geometries(void **state)
     make_frames(&a, &b, guides, 6);
     assert_int_equal(match_guided(a.rows, g, 2, b.rows, b.keypoints, N, BYTES, NULL, NULL, found, &count), KB_OK);
     assert_int_equal(count, 0);
-    kb_guides_homography(NULL, k, 1, 5, g);
-    kb_guides_epipolar(shift, NULL, 1, 640, 480, 2, g);
+    assert_int_equal(kb_guides_fill(KB_GEOMETRY_HOMOGRAPHY, NULL, &from, &to, 5, g, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_guides_fill(KB_GEOMETRY_AFFINE, turn, &from, &to, 5, g, NULL), KB_E_ARGUMENT);
+    from.keypoints = NULL;
+    assert_int_equal(kb_guides_fill(KB_GEOMETRY_HOMOGRAPHY, turn, &from, &to, 5, g, NULL), KB_E_ARGUMENT);
 }
 
 static void test_turns_must_agree(void **state)
@@ -215,6 +222,51 @@ static void test_guided_bad_input(void **state)
                      KB_E_ARGUMENT);
 }
 
+/* A workspace of a caller's buffer with what the limits ask for. */
+static kb_workspace *reserved(kb_workspace_limits *limits, void **buffer)
+{
+    size_t bytes;
+    kb_workspace *ws;
+    assert_int_equal(kb_workspace_reserve(NULL, limits, &bytes, NULL), KB_OK);
+    *buffer = malloc(bytes);
+    assert_int_equal(kb_workspace_create_in(*buffer, bytes, &ws), KB_OK);
+    return ws;
+}
+
+static void test_guided_in_reserved_memory(void **state)
+{
+    (void)state;
+    static frame a, b;
+    static kb_guide guides[N];
+    static kb_match matches[N];
+    kb_workspace_limits limits;
+    size_t count;
+    void *buffer;
+    make_frames(&a, &b, guides, 8);
+    KB_INIT(limits);
+    limits.rows_a = limits.rows_b = N;
+    limits.row_bytes = BYTES;
+    limits.guided = 1;
+    kb_workspace *ws = reserved(&limits, &buffer);
+    assert_int_equal(match_guided(a.rows, guides, N, b.rows, b.keypoints, N, BYTES, NULL, ws, matches, &count), KB_OK);
+    assert_true(count > 100);
+    free(buffer);
+    kb_error error;
+    kb_features fa = arrays_features(NULL, a.rows, N, BYTES), fb = arrays_features(b.keypoints, b.rows, N, BYTES);
+    guides[3].reserved[1] = 1;
+    assert_int_equal(kb_match_guided(&fa, guides, &fb, NULL, NULL, matches, &count, &error), KB_E_STRUCT);
+    guides[3].reserved[1] = 0;
+    limits.rows_a = limits.rows_b = limits.guided = 0;
+    limits.pairs = 10;
+    ws = reserved(&limits, &buffer);
+    assert_int_equal(kb_match_guided(&fa, guides, &fb, NULL, ws, matches, &count, &error), KB_E_MEMORY);
+    assert_string_equal(error.field, "rows_a, rows_b, row_bytes, guided");
+    limits.guided = 2;
+    assert_int_equal(kb_workspace_reserve(NULL, &limits, &count, &error), KB_E_ARGUMENT);
+    assert_string_equal(error.text, "guided is 2, but must be 0 to 1");
+    free(buffer);
+}
+
 /* ---------------------------------------------------------------------------------------------------------- stereo */
 
 /* A texture that is smooth below a pixel, so that it can be moved by fractions. */
@@ -244,7 +296,7 @@ static void test_stereo(void **state)
     kb_image li = {left, WIDTH, HEIGHT, WIDTH, KB_FORMAT_GRAY8, 0},
              ri = {right, WIDTH, HEIGHT, WIDTH, KB_FORMAT_GRAY8, 0};
     kb_model *model;
-    assert_int_equal(kb_model_builtin("bad256", &model), KB_OK);
+    assert_int_equal(kb_model_builtin("bad256", NULL, &model), KB_OK);
     kb_detect_options whole;
     KB_INIT(whole);
     whole.whole_pixels = 1; /* so that there is something to refine */
@@ -258,10 +310,17 @@ static void test_stereo(void **state)
     o.max_disparity = 60;
     o.max_distance = 60;
     double error[2] = {0, 0};
+    kb_workspace_limits limits;
+    void *buffer;
+    KB_INIT(limits);
+    limits.width = WIDTH, limits.height = HEIGHT;
+    limits.rows_a = nl, limits.rows_b = nr, limits.row_bytes = BYTES;
+    limits.stereo = 1;
+    kb_workspace *ws = reserved(&limits, &buffer);
     for (int refined = 0; refined < 2; refined++) {
         o.left = refined ? &li : NULL;
         o.right = refined ? &ri : NULL;
-        assert_int_equal(match_stereo(rl, kl, nl, rr, kr, nr, BYTES, &o, NULL, matches, &count), KB_OK);
+        assert_int_equal(match_stereo(rl, kl, nl, rr, kr, nr, BYTES, &o, ws, matches, &count), KB_OK);
         assert_true(count > 100);
         *(refined ? &fine : &coarse) = count;
         size_t good = 0;
@@ -284,6 +343,7 @@ static void test_stereo(void **state)
     assert_int_equal(match_stereo(rl, kl, nl, rr, kr, nr, BYTES, &o, NULL, matches, &count), KB_E_ARGUMENT);
     assert_int_equal(match_stereo(NULL, NULL, 0, rr, kr, nr, BYTES, NULL, NULL, NULL, &count), KB_OK);
     kb_model_free(model);
+    free(buffer);
 }
 
 /* The limits that the header documents: one more is refused, with a sentence that names the limit, before anything is
@@ -323,7 +383,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_guided_is_the_plain_loop),
         cmocka_unit_test(test_guides_of_geometries), cmocka_unit_test(test_turns_must_agree),
-        cmocka_unit_test(test_guided_bad_input),
+        cmocka_unit_test(test_guided_bad_input), cmocka_unit_test(test_guided_in_reserved_memory),
         cmocka_unit_test(test_stereo),
         cmocka_unit_test(test_documented_limits),
     };

@@ -32,8 +32,8 @@ static void test_products(void **state)
     (void)state;
     enum { M = 131, N = 37, K = 66 };
     static float a[M * K], b[N * K], c[M * N], at[K * M], bt[K * N];
-    kb_pool *pool;
-    assert_int_equal(kb_pool_create(3, &pool), KB_OK);
+    kb_parallel *pool;
+    assert_int_equal(kb_pool_create(3, NULL, &pool), KB_OK);
     const kbi_blas ways[] = {kbi_blas_open(), {NULL}}; /* plain C too, whatever the machine has */
     fill_random(a, M * K, 1, 1);
     fill_random(b, N * K, 1, 2);
@@ -43,7 +43,7 @@ static void test_products(void **state)
     }
     for (int way = 0; way < 4; way++) {
         memset(c, 0, sizeof c);
-        if (way % 2 == 0) kbi_matrix_times_transposed(&ways[way / 2], a, b, c, M, N, K, kb_pool_parallel(pool));
+        if (way % 2 == 0) kbi_matrix_times_transposed(&ways[way / 2], a, b, c, M, N, K, pool);
         else kbi_matrix_transposed_times(&ways[way / 2], at, bt, c, M, N, K, NULL);
         for (int i = 0; i < M; i++) {
             for (int j = 0; j < N; j++) {
@@ -279,7 +279,7 @@ static double map_of(const kbi_patch_set *set, const kb_learn_hash_options *o, c
     spec.weights = weights;
     spec.bias = bias;
     spec.root = o->root;
-    assert_int_equal(kb_model_create(&spec, &model, NULL), KB_OK);
+    assert_int_equal(kb_model_create(&spec, NULL, &model, NULL), KB_OK);
     assert_true(kbi_validate_model(set, model, 0, 1, NULL, &v));
     kb_model_free(model);
     return v.map;
@@ -358,15 +358,15 @@ static void train(const kbi_patch_set *set, bool paper, int32_t threads, bool st
 {
     kb_error error = {.text = ""};
     kb_learn_hash_options o = small_options();
-    kb_pool *pool;
+    kb_parallel *pool;
     if (paper) {
         o.augment = NULL;
         o.versions = 0;
         kb_learn_hash_paper(&o);
         assert_true(o.augment && o.versions == KB_LEARN_ANEW && o.rate == 0.0002);
     }
-    assert_int_equal(kb_pool_create(threads, &pool), KB_OK);
-    o.parallel = kb_pool_parallel(pool);
+    assert_int_equal(kb_pool_create(threads, NULL, &pool), KB_OK);
+    o.parallel = pool;
     kbi_hash_trainer *t = make_trainer(set, &o, &error);
     assert_non_null(t);
     if (stop) {

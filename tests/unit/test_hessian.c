@@ -12,14 +12,19 @@ static void test_blur_and_determinant_are_their_definitions(void **state)
     static const int32_t weight[] = {2, 7, 15, 25, 30, 25, 15, 7, 2};
     uint64_t seed = 3;
     uint8_t p[H * W];
-    uint16_t blurred[W], rows[3][W];
+    uint16_t columns[W], blurred[W], rows[3][W];
     int32_t determinant[W];
     for (int i = 0; i < H * W; i++) p[i] = (uint8_t)kbi_random_next(&seed);
-    kbi_blur_bytes(p + 4 * W, W, W, blurred);
+    kbi_hessian_blur(p + 4 * W + 4, W, W - 8, columns, blurred);
     for (int x = 0; x < W; x++) {
         int32_t sum = 0;
         for (int y = 0; y < H; y++) sum += weight[y] * p[y * W + x];
-        assert_int_equal(blurred[x], sum);
+        assert_int_equal(columns[x], sum);
+    }
+    for (int x = 0; x < W - 8; x++) {
+        double sum = 0;
+        for (int k = 0; k < 9; k++) sum += weight[k] / 128.0 * columns[x + k];
+        assert_true(sum - blurred[x] >= 0 && sum - blurred[x] < 5); /* five products, rounded down */
     }
     for (int i = 0; i < 3 * W; i++) rows[i / W][i % W] = (uint16_t)(10000 + kbi_random_below(&seed, 5000));
     kbi_hessian_row(rows[0] + 1, rows[1] + 1, rows[2] + 1, W - 2, determinant + 1);
@@ -197,10 +202,10 @@ static void test_whole_pixels(void **state)
 }
 
 /* One thread, several, and low_memory find the same, as many as are asked for. */
-static void check_ways(const kb_image *image, kb_detect_options o, kb_pool *pool)
+static void check_ways(const kb_image *image, kb_detect_options o, kb_parallel *pool)
 {
     found *one = detect_view(image, &o);
-    o.parallel = kb_pool_parallel(pool);
+    o.parallel = pool;
     found *many = detect_view(image, &o);
     o.parallel = NULL;
     o.low_memory = 1;
@@ -218,8 +223,8 @@ static void test_ties_and_full_lists(void **state)
     enum { W = 500, H = 700 };
     uint64_t seed = 6;
     uint8_t *board = malloc(W * H), *noise = malloc(W * H);
-    kb_pool *pool;
-    assert_int_equal(kb_pool_create(3, &pool), KB_OK);
+    kb_parallel *pool;
+    assert_int_equal(kb_pool_create(3, NULL, &pool), KB_OK);
     for (int i = 0; i < W * H; i++) {
         board[i] = (i % W / 9 + i / W / 9) % 2 ? 220 : 30;
         noise[i] = kbi_random_below(&seed, 2) ? 255 : 0;
@@ -242,8 +247,8 @@ static void test_ties_between_pixels(void **state)
     (void)state;
     enum { W = 900, H = 700 };
     uint8_t *p = calloc(W, H);
-    kb_pool *pool;
-    assert_int_equal(kb_pool_create(8, &pool), KB_OK);
+    kb_parallel *pool;
+    assert_int_equal(kb_pool_create(8, NULL, &pool), KB_OK);
     for (int y = 40; y < H - 40; y += 16)
         for (int x = 40; x < W - 40; x += 16) {
             p[y * W + x] = 200;

@@ -56,7 +56,7 @@ static world *world_create(void)
     o.branching = 8;
     o.image_ends = w->ends;
     o.images = IMAGES;
-    assert_int_equal(kb_vocabulary_train(w->rows[0], IMAGES * EACH, BYTES, &o, &w->vocabulary, NULL), KB_OK);
+    assert_int_equal(kb_vocabulary_train(w->rows[0], IMAGES * EACH, BYTES, &o, NULL, &w->vocabulary, NULL), KB_OK);
     return w;
 }
 
@@ -85,7 +85,7 @@ static kb_index *index_of(world *w, size_t count, int32_t keep)
     kb_index *index;
     KB_INIT(o);
     o.keep_features = keep;
-    assert_int_equal(kb_index_create(w->vocabulary, &o, &index, NULL), KB_OK);
+    assert_int_equal(kb_index_create(w->vocabulary, &o, NULL, &index, NULL), KB_OK);
     for (size_t i = 0; i < count; i++) {
         kb_features f = features_of(w, i);
         assert_int_equal(kb_index_add(index, &f, 100 + i, i == 3 ? "three" : NULL, NULL, NULL), KB_OK);
@@ -313,7 +313,7 @@ static void test_removed_all(void **state)
     assert_int_equal(file.size, file2.size);
     assert_memory_equal(file.data, file2.data, file.size);
     kb_index *again;
-    assert_int_equal(kb_index_load(file.data, file.size, &again, NULL), KB_OK);
+    assert_int_equal(kb_index_load(file.data, file.size, NULL, &again, NULL), KB_OK);
     kb_features f = features_of(w, 0);
     assert_int_equal(kb_index_add(again, &f, 1, NULL, NULL, NULL), KB_OK);
     assert_int_equal(query(again, w, 0, NULL, r, 4), 1);
@@ -368,13 +368,14 @@ static void test_compact(void **state)
     world *w = world_create();
     kb_index *index = index_of(w, 9, 1);
     kb_index_image image;
-    const uint8_t *rows;
-    size_t positions, count;
+    kb_features kept;
+    size_t positions;
+    KB_INIT(image);
+    KB_INIT(kept);
     kb_index_remove(index, 103, NULL);
-    assert_true(kb_index_get_image(index, 3, &image) && image.removed);
+    assert_int_equal(kb_index_get_image(index, 3, &image, &kept, NULL), KB_OK);
+    assert_true(image.removed && kept.rows == NULL && kept.n == 0);
     assert_string_equal(image.name, "");
-    assert_int_equal(kb_index_get_features(index, 3, NULL, &rows, &count), KB_OK);
-    assert_true(rows == NULL && count == 0);
     kb_index_result before[9], after[9];
     size_t n = query(index, w, 4, NULL, before, 9);
     memory_file one = {0}, two = {0};
@@ -384,7 +385,8 @@ static void test_compact(void **state)
     assert_int_equal(kb_index_compact(index), KB_OK);
     bytes_of(index, &positions);
     assert_int_equal(positions, 8);
-    assert_true(kb_index_get_image(index, 3, &image) && image.id == 104 && !image.removed);
+    assert_int_equal(kb_index_get_image(index, 3, &image, NULL, NULL), KB_OK);
+    assert_true(image.id == 104 && !image.removed);
     assert_int_equal(query(index, w, 4, NULL, after, 9), n);
     for (size_t i = 0; i < n; i++) assert_true(before[i].id == after[i].id && before[i].score == after[i].score);
     assert_int_equal(kb_index_compact(index), KB_OK);
@@ -427,20 +429,21 @@ static void test_file(void **state)
         kb_index *index = index_of(w, 25, keep), *again;
         memory_file file = {0};
         assert_int_equal(kb_index_save(index, memory_write, &file), KB_OK);
-        assert_int_equal(kb_index_load(file.data, file.size, &again, NULL), KB_OK);
+        assert_int_equal(kb_index_load(file.data, file.size, NULL, &again, NULL), KB_OK);
         assert_int_equal(kb_index_check(again), KB_OK);
         kb_index_image image;
-        assert_true(kb_index_get_image(again, 3, &image));
+        KB_INIT(image);
+        assert_int_equal(kb_index_get_image(again, 3, &image, NULL, NULL), KB_OK);
         assert_string_equal(image.name, "three");
         assert_int_equal(image.id, 103);
         assert_int_equal(image.rows, EACH);
-        assert_false(kb_index_get_image(again, 25, &image));
-        int32_t width, height;
-        assert_int_equal(kb_index_get_size(again, 3, &width, &height), KB_OK);
-        assert_int_equal(width, 643);
-        assert_int_equal(height, 480);
-        assert_int_equal(kb_index_get_size(again, 25, &width, &height), KB_E_ARGUMENT);
-        assert_int_equal(kb_index_get_size(again, 3, NULL, &height), KB_E_ARGUMENT);
+        assert_int_equal(image.width, 643);
+        assert_int_equal(image.height, 480);
+        kb_error error;
+        assert_int_equal(kb_index_get_image(again, 25, &image, NULL, &error), KB_E_ARGUMENT);
+        assert_string_equal(error.text, "there is no position 25, but 0 to 24");
+        image.struct_size = 0;
+        assert_int_equal(kb_index_get_image(again, 3, &image, NULL, NULL), KB_E_STRUCT);
         for (size_t i = 25; i < IMAGES; i++) { /* both grow on */
             kb_features f = features_of(w, i);
             assert_int_equal(kb_index_add(index, &f, 100 + i, NULL, NULL, NULL), KB_OK);
@@ -477,7 +480,7 @@ static void test_wrong_files(void **state)
     assert_int_equal(kb_index_save(index, memory_write, &full), KB_E_SPACE);
     assert_int_equal(kb_index_save(index, memory_write, &file), KB_OK);
     for (size_t cut = 0; cut < file.size; cut += cut < 100 ? 1 : 1013) {
-        kb_status status = kb_index_load(file.data, cut, &again, &error);
+        kb_status status = kb_index_load(file.data, cut, NULL, &again, &error);
         assert_true(status == KB_E_TRUNCATED || (cut < 8 && status == KB_E_FORMAT));
         assert_null(again);
     }
@@ -485,7 +488,7 @@ static void test_wrong_files(void **state)
     kb_index_result results[10];
     for (size_t i = 0; i < file.size; i += 37) { /* refused, or found by the check and safe to use */
         file.data[i] ^= 0x81;
-        if (kb_index_load(file.data, file.size, &again, &error) == KB_OK) {
+        if (kb_index_load(file.data, file.size, NULL, &again, &error) == KB_OK) {
             size_t count;
             kb_index_query_options o;
             KB_INIT(o);
@@ -523,7 +526,7 @@ static void test_scores_of_a_forged_index(void **state)
     for (int tiny = 0; tiny < 2; tiny++) {
         if (tiny) kbi_put_f64(images + 16, 4e-320);
         kbi_put_u64(file.data + file.size - 8, kbi_sum_words(KBI_SUM_START, file.data, file.size - 8));
-        assert_int_equal(kb_index_load(file.data, file.size, &again, NULL), KB_OK);
+        assert_int_equal(kb_index_load(file.data, file.size, NULL, &again, NULL), KB_OK);
         assert_int_equal(kb_index_check(again), KB_OK);
         for (int scoring = KB_SCORING_BINARY; scoring <= KB_SCORING_TF_IDF; scoring++) {
             o.scoring = (kb_scoring)scoring;
@@ -629,10 +632,11 @@ static void test_loops(void **state)
     kb_loop_options o;
     KB_INIT(o);
     o.window = 5;
-    assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, &d, NULL), KB_OK);
+    assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, NULL, &d, NULL), KB_OK);
     int32_t checked = 0;
     for (size_t i = 0; i < IMAGES; i++) {
         kb_loop loop;
+        KB_INIT(loop);
         kb_features f = features_of(w, i);
         assert_int_equal(kb_loop_detector_add(d, &f, NULL, &loop, NULL), KB_OK);
         assert_int_equal(loop.found, i >= PLACES);
@@ -647,18 +651,19 @@ static void test_loops(void **state)
     assert_true(checked <= 2 * IMAGES);
     kb_features bare = features_of(w, 0);
     kb_loop none;
+    KB_INIT(none);
     bare.keypoints = NULL;
     assert_int_equal(kb_loop_detector_add(d, &bare, NULL, &none, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, NULL, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, NULL, NULL, NULL), KB_E_ARGUMENT);
     kb_loop_detector_free(d);
     o.window = -1;
-    assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, &d, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, NULL, &d, NULL), KB_E_ARGUMENT);
     o.window = 5;
     o.geometry = KB_GEOMETRY_ESSENTIAL; /* needs cameras */
-    assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, &d, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, NULL, &d, NULL), KB_E_ARGUMENT);
     o.geometry = KB_GEOMETRY_SIMILARITY;
     o.threshold = NAN;
-    assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, &d, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, NULL, &d, NULL), KB_E_ARGUMENT);
     world_free(w);
 }
 
@@ -703,7 +708,7 @@ static void test_wrong_use(void **state)
     KB_INIT(no);
     no.no_signatures = 1;
     kb_index *words;
-    assert_int_equal(kb_index_create(w->vocabulary, &no, &words, NULL), KB_OK);
+    assert_int_equal(kb_index_create(w->vocabulary, &no, NULL, &words, NULL), KB_OK);
     assert_int_equal(kb_index_add(words, &f, 1, NULL, NULL, &error), KB_OK);
     assert_int_equal(kb_index_query(words, &f, NULL, NULL, r, 2, &count, &error), KB_E_KIND);
     KB_INIT(o);
@@ -715,7 +720,7 @@ static void test_wrong_use(void **state)
     kb_index_free(index);
     kb_index_free(NULL);
     kb_loop_detector_free(NULL);
-    assert_int_equal(kb_index_create(NULL, NULL, &index, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_index_create(NULL, NULL, NULL, &index, NULL), KB_E_ARGUMENT);
     world_free(w);
 }
 
@@ -766,20 +771,24 @@ static void test_kept_features(void **state)
     world *w = world_create();
     kb_index *index = index_of(w, 5, 1), *without = index_of(w, 2, 0);
     kb_keypoint keypoints[EACH];
-    const uint8_t *rows;
-    size_t count;
-    assert_int_equal(kb_index_get_features(index, 3, keypoints, &rows, &count), KB_OK);
-    assert_int_equal(count, EACH);
-    assert_memory_equal(rows, w->rows[3], EACH * BYTES);
+    kb_features f;
+    KB_INIT(f);
+    f.keypoints = keypoints;
+    f.capacity = EACH;
+    assert_int_equal(kb_index_get_image(index, 3, NULL, &f, NULL), KB_OK);
+    assert_true(f.n == EACH && f.row_bytes == BYTES && f.width == 643 && f.height == 480);
+    assert_memory_equal(f.rows, w->rows[3], EACH * BYTES);
     for (size_t i = 0; i < EACH; i++) {
         assert_true(keypoints[i].x == w->keypoints[3][i].x && keypoints[i].y == w->keypoints[3][i].y);
         assert_true(keypoints[i].size == 7 && keypoints[i].angle == 0 && keypoints[i].class_id == -1);
     }
-    assert_int_equal(kb_index_get_features(index, 3, NULL, NULL, NULL), KB_OK);
-    assert_int_equal(kb_index_get_features(index, 5, NULL, &rows, &count), KB_E_ARGUMENT);
-    assert_true(rows == NULL && count == 0);
-    assert_int_equal(kb_index_get_features(NULL, 0, NULL, &rows, &count), KB_E_ARGUMENT);
-    assert_int_equal(kb_index_get_features(without, 0, keypoints, &rows, &count), KB_E_KIND);
+    assert_int_equal(kb_index_get_image(index, 5, NULL, &f, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_index_get_image(NULL, 0, NULL, &f, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_index_get_image(without, 0, NULL, &f, NULL), KB_E_KIND);
+    f.capacity = EACH - 1;
+    assert_int_equal(kb_index_get_image(index, 3, NULL, &f, NULL), KB_E_SPACE);
+    f.keypoints = NULL; /* rows alone */
+    assert_int_equal(kb_index_get_image(index, 3, NULL, &f, NULL), KB_OK);
     kb_index_free(index);
     kb_index_free(without);
     world_free(w);
@@ -819,15 +828,16 @@ static kb_status run_with(world *w, const kb_allocator *allocator)
     kb_loop_detector *detector = NULL;
     kb_loop loop;
     size_t size;
+    KB_INIT(loop);
     KB_INIT(o);
     KB_INIT(keep);
     o.levels = 2;
     keep.keep_features = 1;
-    kb_status status = kb_vocabulary_train_with(w->rows[0], 4 * EACH, BYTES, &o, allocator, &vocabulary, NULL);
+    kb_status status = kb_vocabulary_train(w->rows[0], 4 * EACH, BYTES, &o, allocator, &vocabulary, NULL);
     const void *file = kb_vocabulary_data(vocabulary, &size);
-    if (status == KB_OK) status = kb_vocabulary_load_with(file, size, allocator, &view, NULL);
-    if (status == KB_OK) status = kb_index_create_with(view, &keep, allocator, &index, NULL);
-    if (status == KB_OK) status = kb_loop_detector_create_with(view, NULL, allocator, &detector, NULL);
+    if (status == KB_OK) status = kb_vocabulary_load(file, size, allocator, &view, NULL);
+    if (status == KB_OK) status = kb_index_create(view, &keep, allocator, &index, NULL);
+    if (status == KB_OK) status = kb_loop_detector_create(view, NULL, allocator, &detector, NULL);
     for (size_t i = 0; status == KB_OK && i < 5; i++) {
         kb_features f = features_of(w, i);
         status = kb_index_add(index, &f, i, NULL, NULL, NULL);
@@ -849,7 +859,7 @@ static void test_memory_of_the_caller(void **state)
     memory_count c = {0};
     const kb_allocator allocator = {count_allocate, count_release, &c}, half = {count_allocate, NULL, &c};
     kb_vocabulary *none;
-    assert_int_equal(kb_vocabulary_load_with(w, 100, &half, &none, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_vocabulary_load(w, 100, &half, &none, NULL), KB_E_ARGUMENT);
     assert_int_equal(run_with(w, &allocator), KB_OK);
     assert_int_equal(c.live, 0);
     size_t calls = c.calls, failed = 0;
@@ -875,11 +885,13 @@ static void test_failed_loops_leave_no_trace(void **state)
     kb_loop_options o;
     kb_loop_detector *tried, *plain;
     kb_loop a, b;
+    KB_INIT(a);
+    KB_INIT(b);
     KB_INIT(o);
     o.window = 2;
     o.min_score = 100;
-    assert_int_equal(kb_loop_detector_create_with(w->vocabulary, &o, &allocator, &tried, NULL), KB_OK);
-    assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, &plain, NULL), KB_OK);
+    assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, &allocator, &tried, NULL), KB_OK);
+    assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, NULL, &plain, NULL), KB_OK);
     for (size_t i = 0; i < IMAGES; i++) {
         kb_features f = features_of(w, i), nothing = f;
         nothing.n = 0; /* 0 is its score with the image before, and would be the median soon */

@@ -28,7 +28,7 @@ static kb_vocabulary *trained(size_t row_bytes)
     o.levels = 3;
     o.image_ends = ends;
     o.images = 3;
-    assert_int_equal(kb_vocabulary_train(rows, N, row_bytes, &o, &v, NULL), KB_OK);
+    assert_int_equal(kb_vocabulary_train(rows, N, row_bytes, &o, NULL, &v, NULL), KB_OK);
     free(rows);
     return v;
 }

@@ -116,7 +116,7 @@ static void hashsift_is_learned_cancelled_and_resumed(void **state)
     spec.name = "learned";
     spec.weights = whole;
     spec.bias = whole_bias;
-    assert_int_equal(kb_model_create(&spec, &model, &error), KB_OK);
+    assert_int_equal(kb_model_create(&spec, NULL, &model, &error), KB_OK);
     kb_model_free(model);
 }
 

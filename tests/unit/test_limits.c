@@ -91,7 +91,7 @@ static void models_are_bounded(void **state)
             size_t length = damage(file, size, 80, changed);
             seal_model(changed, length);
             asked = 0;
-            accepted += kb_model_load(changed, length, &model, NULL) == KB_OK;
+            accepted += kb_model_load(changed, length, NULL, &model, NULL) == KB_OK;
             assert_true(asked <= 32 * length + 65536);
             kb_model_free(model);
         }
@@ -123,7 +123,7 @@ static kb_vocabulary *make_vocabulary(uint8_t *rows, size_t n)
     o.branching = 5;
     o.levels = 2;
     for (size_t i = 0; i < n * ROW; i++) rows[i] = (uint8_t)(kbi_random_next(&noise) >> 31);
-    assert_int_equal(kb_vocabulary_train(rows, n, ROW, &o, &vocabulary, NULL), KB_OK);
+    assert_int_equal(kb_vocabulary_train(rows, n, ROW, &o, NULL, &vocabulary, NULL), KB_OK);
     return vocabulary;
 }
 
@@ -142,12 +142,12 @@ static void vocabularies_and_indexes_are_bounded(void **state)
         seal_vocabulary(changed, length);
         asked = 0;
         loaded = NULL;
-        accepted += kb_vocabulary_load(changed, length, &loaded, NULL) == KB_OK;
+        accepted += kb_vocabulary_load(changed, length, NULL, &loaded, NULL) == KB_OK;
         assert_true(asked <= length + 4096);
         kb_vocabulary_free(loaded);
     }
     assert_true(accepted > 100);
-    assert_int_equal(kb_index_create(vocabulary, NULL, &index, NULL), KB_OK);
+    assert_int_equal(kb_index_create(vocabulary, NULL, NULL, &index, NULL), KB_OK);
     for (uint64_t i = 0; i < IMAGES; i++) {
         kb_features f;
         KB_INIT(f);
@@ -163,7 +163,7 @@ static void vocabularies_and_indexes_are_bounded(void **state)
         size_t length = damage(file, whole.size, 96, changed);
         asked = 0;
         index = NULL;
-        accepted += kb_index_load(changed, length, &index, NULL) == KB_OK;
+        accepted += kb_index_load(changed, length, NULL, &index, NULL) == KB_OK;
         assert_true(asked <= 3 * length + 4096);
         kb_index_free(index);
     }

@@ -297,20 +297,20 @@ static void test_threads_do_not_matter(void **state)
     assert_int_equal(match_rows(a, NA, b, NB, 32, NULL, NULL, one, &count), KB_OK);
     assert_true(count > 20);
     for (int32_t threads = 2; threads < 256; threads += 31) {
-        kb_parallel backwards = {run_backwards, NULL, threads};
+        kb_parallel backwards = {sizeof backwards, threads, run_backwards, NULL};
         kb_match_options o;
         KB_INIT(o);
         o.parallel = &backwards;
         assert_int_equal(match_rows(a, NA, b, NB, 32, &o, NULL, many, &more), KB_OK);
         assert_same(many, more, one, count);
     }
-    kb_pool *pool;
+    kb_parallel *pool;
     kb_workspace *workspace;
-    assert_int_equal(kb_pool_create(3, &pool), KB_OK);
-    assert_int_equal(kb_workspace_create(&workspace), KB_OK);
+    assert_int_equal(kb_pool_create(3, NULL, &pool), KB_OK);
+    assert_int_equal(kb_workspace_create(NULL, &workspace), KB_OK);
     kb_match_options o;
     KB_INIT(o);
-    o.parallel = kb_pool_parallel(pool);
+    o.parallel = pool;
     for (int i = 0; i < 20; i++) {
         assert_int_equal(match_rows(a, NA, b, NB, 32, &o, workspace, many, &more), KB_OK);
         assert_same(many, more, one, count);
@@ -328,7 +328,7 @@ static void test_nothing_is_allocated_the_second_time(void **state)
     kb_workspace *workspace;
     size_t count;
     (void)state;
-    assert_int_equal(kb_workspace_create(&workspace), KB_OK);
+    assert_int_equal(kb_workspace_create(NULL, &workspace), KB_OK);
     assert_int_equal(match_rows(a, 100, a, 100, 32, NULL, workspace, matches, &count), KB_OK);
     assert_int_equal(count, 100);
     size_t held = kb_workspace_bytes(workspace);

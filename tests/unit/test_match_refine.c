@@ -265,11 +265,11 @@ static void threads_and_depth_play_no_part(void **state)
     memcpy(pairs, m.pairs, sizeof pairs);
     memcpy(correlations, m.correlations, sizeof correlations);
     for (int32_t threads = 2; threads <= 5; threads++) {
-        kb_pool *pool = NULL;
+        kb_parallel *pool = NULL;
         kb_refine_options o;
         KB_INIT(o);
-        assert_int_equal(kb_pool_create(threads, &pool), KB_OK);
-        o.parallel = kb_pool_parallel(pool);
+        assert_int_equal(kb_pool_create(threads, NULL, &pool), KB_OK);
+        o.parallel = pool;
         memset(m.pairs, 0, sizeof m.pairs);
         assert_int_equal(run_refine(&m, &o), KB_OK);
         assert_memory_equal(pairs, m.pairs, m.n * sizeof *pairs);
@@ -300,16 +300,16 @@ static void reserved_memory_suffices(void **state)
     match_make(&m, &turned, 3, 12);
     KB_INIT(limits);
     limits.refine = 1;
-    assert_int_equal(kb_workspace_needed(&limits, &bytes), KB_E_ARGUMENT); /* of which images? */
+    assert_int_equal(kb_workspace_reserve(NULL, &limits, &bytes, NULL), KB_E_ARGUMENT); /* of which images? */
     limits.width = WIDTH;
     limits.height = HEIGHT;
-    assert_int_equal(kb_workspace_needed(&limits, &bytes), KB_OK);
+    assert_int_equal(kb_workspace_reserve(NULL, &limits, &bytes, NULL), KB_OK);
     void *buffer = malloc(bytes);
     assert_int_equal(kb_workspace_create_in(buffer, bytes, &workspace), KB_OK);
     assert_int_equal(match_refine(&m.images[0], &m.images[1], m.a, m.n, m.b, m.n, m.matches, m.n, NULL, workspace,
                                      m.pairs, NULL), KB_OK);
     limits.refine = 2;
-    assert_int_equal(kb_workspace_needed(&limits, &bytes), KB_E_ARGUMENT);
+    assert_int_equal(kb_workspace_reserve(NULL, &limits, &bytes, NULL), KB_E_ARGUMENT);
     kb_workspace_free(workspace);
     free(buffer);
     match_free(&m);

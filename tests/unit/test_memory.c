@@ -26,7 +26,7 @@ static size_t bytes_of_frame(kb_detector detector, const kb_model *model)
     kb_workspace *workspace;
     kb_detect_options options;
     size_t count = 0, first = 0, bytes = 0;
-    assert_int_equal(kb_workspace_create(&workspace), KB_OK);
+    assert_int_equal(kb_workspace_create(NULL, &workspace), KB_OK);
     KB_INIT(options);
     options.detector = detector;
     options.max_keypoints = MOST;
@@ -38,7 +38,8 @@ static size_t bytes_of_frame(kb_detector detector, const kb_model *model)
         if (pass == 0) first = bytes;
     }
     assert_int_equal(bytes, first);
-    printf("%s and %s: %.2f MB\n", kb_detector_name(detector), kb_kind_name(model->spec.kind), (double)bytes / 1e6);
+    printf("%s and %s: %.2f MB\n", kb_name(KB_NAMES_DETECTOR, detector), kb_name(KB_NAMES_KIND, model->spec.kind),
+           (double)bytes / 1e6);
     kb_workspace_free(workspace);
     free(pixels);
     return bytes;
@@ -91,8 +92,8 @@ static void full_lists_change_nothing(void **state)
     enum { W = 400, H = 300, MANY = 300 };
     static kb_keypoint expected[MANY], found[MANY];
     uint8_t *pictures[] = {render_texture(W, H, 3), render_squares(W, H), render_noise(W, H, 4)};
-    kb_pool *pool;
-    assert_int_equal(kb_pool_create(7, &pool), KB_OK);
+    kb_parallel *pool;
+    assert_int_equal(kb_pool_create(7, NULL, &pool), KB_OK);
     for (size_t p = 0; p < KBI_COUNT(pictures); p++) {
         kb_image image = view_of(pictures[p], W, H);
         for (int c = 0; c < 3 * 4 * 2; c++) {
@@ -107,7 +108,7 @@ static void full_lists_change_nothing(void **state)
             assert_int_equal(n, options.max_keypoints);
             for (int way = 0; way < 2; way++) {
                 options.low_memory = way;
-                options.parallel = way ? NULL : kb_pool_parallel(pool);
+                options.parallel = way ? NULL : pool;
                 assert_int_equal(detect_keypoints(&image, &options, NULL, found, MANY, &count, NULL), KB_OK);
                 assert_int_equal(count, n);
                 assert_memory_equal(found, expected, n * sizeof *found);
@@ -209,13 +210,13 @@ static kb_workspace_limits small_limits(const kb_detect_options *detect, const k
     return limits;
 }
 
-static void small_options(kb_detect_options *options, kb_detector detector, kb_pool *pool)
+static void small_options(kb_detect_options *options, kb_detector detector, kb_parallel *pool)
 {
     KB_INIT(*options);
     options->detector = detector;
     options->max_keypoints = SMALL_MOST;
     if (detector == KB_DETECTOR_SIFT) options->contrast_threshold = 0.005f;
-    options->parallel = kb_pool_parallel(pool);
+    options->parallel = pool;
 }
 
 static void check_frames(kb_detector detector, int32_t threads, int first, int frames)
@@ -227,16 +228,16 @@ static void check_frames(kb_detector detector, int32_t threads, int first, int f
     counter c = {0, 0, 0};
     kb_allocator allocator = {counter_allocate, counter_release, &c};
     kb_workspace *ws;
-    kb_pool *pool;
+    kb_parallel *pool;
     kb_detect_options options;
     size_t most = 0, needed;
-    assert_int_equal(kb_pool_create(threads, &pool), KB_OK);
+    assert_int_equal(kb_pool_create(threads, NULL, &pool), KB_OK);
     small_options(&options, detector, pool);
-    assert_int_equal(kb_workspace_create_with(&allocator, &ws), KB_OK);
+    assert_int_equal(kb_workspace_create(&allocator, &ws), KB_OK);
     for (size_t m = 0; m < KBI_COUNT(models); m++) {
         kb_workspace_limits limits = small_limits(&options, models[m], threads);
-        assert_int_equal(kb_workspace_needed(&limits, &needed), KB_OK);
-        assert_int_equal(kb_workspace_reserve(ws, &limits), KB_OK);
+        assert_int_equal(kb_workspace_reserve(NULL, &limits, &needed, NULL), KB_OK);
+        assert_int_equal(kb_workspace_reserve(ws, &limits, NULL, NULL), KB_OK);
         most = needed > most ? needed : most;
         assert_int_equal(kb_workspace_bytes(ws), most);
     }
@@ -319,9 +320,9 @@ static void describing_fits_what_is_told(void **state)
         in.image = view_of(pixels, width, height);
         render_keypoints(in.keypoints, 300, width, height, 3, 60, s);
         for (int32_t threads = 1; threads <= 3; threads += 2) {
-            kb_pool *pool;
-            assert_int_equal(kb_pool_create(threads, &pool), KB_OK);
-            in.parallel = kb_pool_parallel(pool);
+            kb_parallel *pool;
+            assert_int_equal(kb_pool_create(threads, NULL, &pool), KB_OK);
+            in.parallel = pool;
             for (size_t m = 0; m < KBI_COUNT(models); m++) {
                 kb_workspace_limits limits;
                 size_t needed = 0;
@@ -331,7 +332,7 @@ static void describing_fits_what_is_told(void **state)
                 limits.height = height;
                 limits.model = models[m];
                 limits.keypoints = 300;
-                assert_int_equal(kb_workspace_needed(&limits, &needed), KB_OK);
+                assert_int_equal(kb_workspace_reserve(NULL, &limits, &needed, NULL), KB_OK);
                 uint8_t *buffer = malloc(needed); /* of just this size, so that the sanitizer sees its end */
                 assert_non_null(buffer);
                 for (int call = 0; call < 6; call++) {
@@ -370,12 +371,12 @@ static void sizes_do_not_overflow(void **state)
     limits.width = limits.height = 32768;
     limits.model = model;
     limits.keypoints = 1;
-    kb_status status = kb_workspace_needed(&limits, &needed);
+    kb_status status = kb_workspace_reserve(NULL, &limits, &needed, NULL);
     if (sizeof(size_t) == 4) assert_int_equal(status, KB_E_MEMORY);
     else assert_true(status == KB_OK && needed > (size_t)32768 * 32768 * 4);
     limits.width = limits.height = 10;
     limits.keypoints = SIZE_MAX / 200; /* more than 32 bits can number, or more than memory has */
-    status = kb_workspace_needed(&limits, &needed);
+    status = kb_workspace_reserve(NULL, &limits, &needed, NULL);
     assert_true(status == KB_E_ARGUMENT || status == KB_E_MEMORY);
     kb_model_free(model);
 }
@@ -397,7 +398,7 @@ static void a_second_frame_allocates_nothing(void **state)
         size_t count;
         small_options(&options, KB_DETECTOR_ORB, NULL);
         options.low_memory = low_memory;
-        assert_int_equal(kb_workspace_create_with(&allocator, &ws), KB_OK);
+        assert_int_equal(kb_workspace_create(&allocator, &ws), KB_OK);
         assert_int_equal(detect_keypoints(&image, &options, ws, keypoints, SMALL_MOST, &count, NULL), KB_OK);
         int before = c.allocations;
         assert_int_equal(detect_keypoints(&image, &options, ws, keypoints, SMALL_MOST, &count, NULL), KB_OK);
@@ -429,12 +430,12 @@ static void needs_are_exact(void **state)
         options.selection = (kb_selection)(KB_SELECTION_BEST + c / 3 % 4);
         options.low_memory = c / 12;
         kb_workspace_limits limits = small_limits(&options, model, 1);
-        assert_int_equal(kb_workspace_needed(&limits, &needed), KB_OK);
+        assert_int_equal(kb_workspace_reserve(NULL, &limits, &needed, NULL), KB_OK);
         assert_true(needed < sizeof buffer);
         for (size_t offset = 0; offset < 64; offset += 21) {
             memset(buffer, 0x5a, sizeof buffer);
             assert_int_equal(kb_workspace_create_in(buffer + offset, needed, &ws), KB_OK);
-            assert_int_equal(kb_workspace_reserve(ws, &limits), KB_OK);
+            assert_int_equal(kb_workspace_reserve(ws, &limits, NULL, NULL), KB_OK);
             for (int i = 4; i < 12; i++) { /* texture, noise and squares */
                 uint8_t *pixels = render_frame(i, SMALL_WIDTH, SMALL_HEIGHT);
                 kb_image image = view_of(pixels, SMALL_WIDTH, SMALL_HEIGHT);
@@ -450,9 +451,9 @@ static void needs_are_exact(void **state)
         limits.model = NULL;
         limits.keypoints = 1;
         limits.rows_a = limits.rows_b = limits.pairs = 0;
-        assert_int_equal(kb_workspace_needed(&limits, &needed), KB_OK);
+        assert_int_equal(kb_workspace_reserve(NULL, &limits, &needed, NULL), KB_OK);
         assert_int_equal(kb_workspace_create_in(buffer, needed - 2 * KBI_ALIGN, &ws), KB_OK);
-        assert_int_equal(kb_workspace_reserve(ws, &limits), KB_E_SPACE);
+        assert_int_equal(kb_workspace_reserve(ws, &limits, NULL, NULL), KB_E_SPACE);
         uint8_t *pixels = render_frame(7, SMALL_WIDTH, SMALL_HEIGHT); /* squares: equal ones are put in order */
         kb_image image = view_of(pixels, SMALL_WIDTH, SMALL_HEIGHT);
         size_t n;
@@ -469,27 +470,27 @@ static void wrong_limits(void **state)
     kb_workspace_limits limits;
     kb_detect_options options;
     size_t bytes = 1;
-    assert_int_equal(kb_workspace_create(&ws), KB_OK);
+    assert_int_equal(kb_workspace_create(NULL, &ws), KB_OK);
     KB_INIT(limits);
-    assert_int_equal(kb_workspace_needed(&limits, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_workspace_needed(NULL, &bytes), KB_E_ARGUMENT);
-    assert_int_equal(kb_workspace_reserve(NULL, &limits), KB_E_ARGUMENT);
-    assert_int_equal(kb_workspace_needed(&limits, &bytes), KB_OK);
+    assert_int_equal(kb_workspace_reserve(NULL, &limits, NULL, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_workspace_reserve(NULL, NULL, &bytes, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_workspace_reserve(NULL, &limits, NULL, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_workspace_reserve(NULL, &limits, &bytes, NULL), KB_OK);
     assert_int_equal(bytes, kb_workspace_bytes(ws)); /* no calls: an empty one */
     KB_INIT(options);
     limits.detect = &options;
-    assert_int_equal(kb_workspace_needed(&limits, &bytes), KB_E_ARGUMENT); /* no size */
+    assert_int_equal(kb_workspace_reserve(NULL, &limits, &bytes, NULL), KB_E_ARGUMENT); /* no size */
     limits.width = limits.height = 100;
-    assert_int_equal(kb_workspace_needed(&limits, &bytes), KB_OK);
+    assert_int_equal(kb_workspace_reserve(NULL, &limits, &bytes, NULL), KB_OK);
     options.levels = KB_PYRAMID_MAX_LEVELS + 1;
-    assert_int_equal(kb_workspace_needed(&limits, &bytes), KB_E_ARGUMENT);
+    assert_int_equal(kb_workspace_reserve(NULL, &limits, &bytes, NULL), KB_E_ARGUMENT);
     assert_int_equal(bytes, 0);
     options.levels = 0;
     limits.threads = 257;
-    assert_int_equal(kb_workspace_needed(&limits, &bytes), KB_E_ARGUMENT);
+    assert_int_equal(kb_workspace_reserve(NULL, &limits, &bytes, NULL), KB_E_ARGUMENT);
     limits.threads = 0;
     limits.width = 65536;
-    assert_int_equal(kb_workspace_reserve(ws, &limits), KB_E_ARGUMENT);
+    assert_int_equal(kb_workspace_reserve(ws, &limits, NULL, NULL), KB_E_ARGUMENT);
     kb_workspace_free(ws);
 }
 
@@ -501,11 +502,11 @@ static kb_status run_all(const kb_allocator *allocator, kb_kind kind, kb_detecto
 {
     kb_model *model = NULL;
     kb_workspace *ws = NULL;
-    kb_pool *pool = NULL;
+    kb_parallel *pool = NULL;
     kb_detect_options options;
-    kb_status status = kb_pool_create_with(2, allocator, &pool);
-    if (status == KB_OK) status = kb_workspace_create_with(allocator, &ws);
-    if (status == KB_OK) status = kb_model_load_with(file, size, allocator, &model, NULL);
+    kb_status status = kb_pool_create(2, allocator, &pool);
+    if (status == KB_OK) status = kb_workspace_create(allocator, &ws);
+    if (status == KB_OK) status = kb_model_load(file, size, allocator, &model, NULL);
     small_options(&options, detector, kind == KB_KIND_BAG ? pool : NULL);
     for (int i = 0; i < 2 && status == KB_OK; i++) status = run_frame(image, &options, model, ws, i, f);
     kb_model_free(model);

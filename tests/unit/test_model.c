@@ -27,7 +27,7 @@ static void expect_round_trip(kb_model *model)
     uint8_t *file = saved(model, &size);
     kb_model *again = NULL;
     kb_error error;
-    assert_int_equal(kb_model_load(file, size, &again, &error), KB_OK);
+    assert_int_equal(kb_model_load(file, size, NULL, &again, &error), KB_OK);
     uint8_t *file2 = saved(again, &size2);
     assert_int_equal(size, size2);
     assert_memory_equal(file, file2, size);
@@ -69,22 +69,22 @@ static void every_damage_is_noticed(void **state)
     for (size_t cut = 0; cut < size; cut++) {
         uint8_t *part = malloc(cut ? cut : 1); /* so that reading past the end is seen by the sanitizer */
         memcpy(part, file, cut);
-        assert_int_not_equal(kb_model_load(part, cut, &out, &error), KB_OK);
+        assert_int_not_equal(kb_model_load(part, cut, NULL, &out, &error), KB_OK);
         assert_true(error.text[0]);
         free(part);
     }
     for (size_t i = 0; i < size; i++)
         for (int bit = 0; bit < 8; bit++) {
             file[i] ^= (uint8_t)(1 << bit);
-            assert_int_not_equal(kb_model_load(file, size, &out, &error), KB_OK);
+            assert_int_not_equal(kb_model_load(file, size, NULL, &out, &error), KB_OK);
             file[i] ^= (uint8_t)(1 << bit);
         }
     uint8_t *longer = calloc(1, size + 1);
     memcpy(longer, file, size);
-    assert_int_equal(kb_model_load(longer, size + 1, &out, &error), KB_E_FORMAT);
+    assert_int_equal(kb_model_load(longer, size + 1, NULL, &out, &error), KB_E_FORMAT);
     file[0] = 'x';
-    assert_int_equal(kb_model_load(file, size, &out, &error), KB_E_FORMAT);
-    assert_int_equal(kb_model_load(NULL, 9, &out, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_model_load(file, size, NULL, &out, &error), KB_E_FORMAT);
+    assert_int_equal(kb_model_load(NULL, 9, NULL, &out, NULL), KB_E_ARGUMENT);
     free(longer);
     free(file);
     kb_model_free(model);
@@ -104,7 +104,7 @@ static kb_status load_forged(const uint8_t *file, size_t size, size_t at, uint8_
     crc = ~crc;
     for (int i = 0; i < 4; i++) forged[size - 4 + (size_t)i] = (uint8_t)(crc >> (8 * i));
     kb_model *out = NULL;
-    kb_status status = kb_model_load(forged, size, &out, NULL);
+    kb_status status = kb_model_load(forged, size, NULL, &out, NULL);
     if (status == KB_OK) kb_model_free(out);
     free(forged);
     return status;
@@ -134,7 +134,7 @@ static void refuses(kb_model_spec spec, kb_status expected)
 {
     kb_model *out = NULL;
     kb_error error;
-    assert_int_equal(kb_model_create(&spec, &out, &error), expected);
+    assert_int_equal(kb_model_create(&spec, NULL, &out, &error), expected);
     assert_true(error.text[0]);
     assert_null(out);
 }
@@ -146,7 +146,7 @@ static void impossible_tables_are_refused(void **state)
     for (int i = 0; i < 8; i++) good[i] = (kb_box_pair){0, 10, 10, 3, 0, 20, 20, 3, 1.5f};
     kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_KIND_BAD, .bits = 8, .name = "x", .boxes = good};
     kb_model *model = NULL;
-    assert_int_equal(kb_model_create(&spec, &model, NULL), KB_OK);
+    assert_int_equal(kb_model_create(&spec, NULL, &model, NULL), KB_OK);
     kb_model_free(model);
 
     kb_model_spec s = spec;
@@ -192,7 +192,7 @@ static void impossible_tables_are_refused(void **state)
     kb_model_spec g = spec;
     g.sampler = KB_SAMPLER_CELLS, g.boxes = gray;
     for (int i = 0; i < 8; i++) gray[i] = (kb_box_pair){0, 9, 9, 3, 0, 24, 24, 8, 100};
-    assert_int_equal(kb_model_create(&g, &model, NULL), KB_OK);
+    assert_int_equal(kb_model_create(&g, NULL, &model, NULL), KB_OK);
     kb_model_free(model);
     static const kb_box_pair not_cells[] = {{0, 10, 9, 3, 0, 24, 24, 8, 0}, {0, 9, 9, 3, 0, 24, 25, 8, 0},
                                             {0, 9, 9, 0, 0, 24, 24, 8, 0},  {0, 9, 9, 3, 0, 16, 16, 9, 0},
@@ -206,17 +206,17 @@ static void impossible_tables_are_refused(void **state)
     s.sampler = KB_SAMPLER_IMAGE, refuses(s, KB_E_TABLE);
     /* whatever the reason, a handle that was not given is NULL, so that freeing it is safe */
     kb_model *const stale = (kb_model *)&spec;
-    model = stale, assert_int_equal(kb_model_create(NULL, &model, NULL), KB_E_ARGUMENT), assert_null(model);
-    model = stale, assert_int_equal(kb_model_load("", 0, &model, NULL), KB_E_FORMAT), assert_null(model);
-    model = stale, assert_int_equal(kb_model_builtin("nobody", &model), KB_E_UNKNOWN), assert_null(model);
-    assert_int_equal(kb_model_create(&spec, NULL, NULL), KB_E_ARGUMENT);
+    model = stale, assert_int_equal(kb_model_create(NULL, NULL, &model, NULL), KB_E_ARGUMENT), assert_null(model);
+    model = stale, assert_int_equal(kb_model_load("", 0, NULL, &model, NULL), KB_E_FORMAT), assert_null(model);
+    model = stale, assert_int_equal(kb_model_builtin("nobody", NULL, &model), KB_E_UNKNOWN), assert_null(model);
+    assert_int_equal(kb_model_create(&spec, NULL, NULL, NULL), KB_E_ARGUMENT);
 }
 
 static void refuses_field(const kb_model_spec *spec, const char *field, int32_t row)
 {
     kb_model *out = NULL;
     kb_error error;
-    assert_int_equal(kb_model_create(spec, &out, &error), KB_E_TABLE);
+    assert_int_equal(kb_model_create(spec, NULL, &out, &error), KB_E_TABLE);
     assert_null(out);
     assert_string_equal(error.field, field);
     assert_int_equal(error.row, row);
@@ -233,7 +233,7 @@ static void impossible_octaves_are_refused(void **state)
     kb_model *model = NULL;
     for (int i = 0; i < BITS; i++) boxes[i] = (kb_box_pair){1, 9, 9, 3, 8, 8, 8, 8, 1.5f};
     boxes[1] = (kb_box_pair){2, 1, 15, 1, 7, 15, 1, 1, -2}, boxes[63] = (kb_box_pair){4, 13, 3, 3, 5, 9, 9, 7, 2};
-    assert_int_equal(kb_model_create(&spec, &model, NULL), KB_OK);
+    assert_int_equal(kb_model_create(&spec, NULL, &model, NULL), KB_OK);
     kb_model_free(model);
     static const kb_sampler samplers[] = {KB_SAMPLER_PATCH, KB_SAMPLER_IMAGE, KB_SAMPLER_CELLS, (kb_sampler)4};
     for (size_t i = 0; i < KBI_COUNT(samplers); i++) {
@@ -328,7 +328,7 @@ static void the_id_names_the_bits(void **state)
         kb_model *model = NULL;
         kb_model_info info;
         KB_INIT(info);
-        assert_int_equal(kb_model_create(&spec, &model, NULL), KB_OK);
+        assert_int_equal(kb_model_create(&spec, NULL, &model, NULL), KB_OK);
         assert_int_equal(kb_model_get_info(model, &info), KB_OK);
         id[i] = info.id;
         kb_model_free(model);
@@ -346,19 +346,18 @@ static void sift_keypoints_have_their_support(void **state)
     kb_model_spec spec = {.struct_size = sizeof spec, .kind = KB_KIND_BAD, .bits = 8, .name = "x", .boxes = boxes};
     kb_model *plain = NULL, *wide = NULL, *loaded = NULL;
     spec.support = 1.5f;
-    assert_int_equal(kb_model_create(&spec, &plain, NULL), KB_OK);
+    assert_int_equal(kb_model_create(&spec, NULL, &plain, NULL), KB_OK);
     spec.sift_support = 3;
-    assert_int_equal(kb_model_create(&spec, &wide, NULL), KB_OK);
+    assert_int_equal(kb_model_create(&spec, NULL, &wide, NULL), KB_OK);
     size_t size;
     uint8_t *file = saved(wide, &size);
-    assert_int_equal(kb_model_load(file, size, &loaded, NULL), KB_OK);
+    assert_int_equal(kb_model_load(file, size, NULL, &loaded, NULL), KB_OK);
     free(file);
     assert_true(kb_model_scale(plain, "sift") == 6.75f && kb_model_scale(plain, "orb") == 1);
     assert_true(kb_model_scale(wide, "SIFT") == 13.5f && kb_model_scale(loaded, "sift") == 13.5f);
     assert_true(kb_model_scale(wide, "orb") == 1 && kb_model_scale(wide, "akaze") == 5);
-    assert_true(kb_model_scale(wide, "none") == 0 && kb_model_scale(wide, NULL) == 0 && kb_model_scale(NULL, "orb") == 0);
-    kb_keypoint keypoint = {.size = 2};
-    assert_true(kb_patch_width(wide, &keypoint, kb_model_scale(wide, "sift")) == 6.75f * 2 * 3);
+    assert_true(kb_model_scale(wide, "none") == 0 && kb_model_scale(wide, NULL) == 0 &&
+                kb_model_scale(NULL, "orb") == 1);
     kb_model_free(plain);
     kb_model_free(wide);
     kb_model_free(loaded);
@@ -378,8 +377,8 @@ static void the_id_covers_the_revision_of_the_arithmetic(void **state)
     (void)state;
     kb_model *models[] = {render_box_model(KB_KIND_BAD, KB_SAMPLER_CELLS, 64, false, 1), render_hash_model(64, 2), NULL,
                           NULL, render_box_model(KB_KIND_BAG, KB_SAMPLER_OCTAVES, 64, false, 3)};
-    assert_int_equal(kb_model_builtin("sift", &models[2]), KB_OK);
-    assert_int_equal(kb_model_builtin("rootsift", &models[3]), KB_OK);
+    assert_int_equal(kb_model_builtin("sift", NULL, &models[2]), KB_OK);
+    assert_int_equal(kb_model_builtin("rootsift", NULL, &models[3]), KB_OK);
     for (size_t i = 0; i < KBI_COUNT(models); i++) {
         const kb_model_spec *spec = &models[i]->spec;
         assert_int_equal(kbi_model_revision(spec->kind, spec->sampler), 0);
@@ -402,18 +401,18 @@ static void errors_name_field_and_row(void **state)
     kb_model *model;
     kb_error error;
     memset(&error, 0x55, sizeof error);
-    assert_int_equal(kb_model_create(&spec, &model, &error), KB_OK);
+    assert_int_equal(kb_model_create(&spec, NULL, &model, &error), KB_OK);
     assert_true(error.text[0] == 0 && error.field[0] == 0 && error.row == -1);
     kb_model_free(model);
     boxes[5].radius2 = 8;
-    assert_int_equal(kb_model_create(&spec, &model, &error), KB_E_TABLE);
+    assert_int_equal(kb_model_create(&spec, NULL, &model, &error), KB_E_TABLE);
     assert_string_equal(error.field, "boxes");
     assert_int_equal(error.row, 5);
     spec.support = 11;
-    assert_int_equal(kb_model_create(&spec, &model, &error), KB_E_TABLE);
+    assert_int_equal(kb_model_create(&spec, NULL, &model, &error), KB_E_TABLE);
     assert_string_equal(error.field, "support");
     assert_int_equal(error.row, -1);
-    assert_int_equal(kb_model_load("no model", 8, &model, &error), KB_E_FORMAT);
+    assert_int_equal(kb_model_load("no model", 8, NULL, &model, &error), KB_E_FORMAT);
     assert_true(error.text[0] != 0 && error.field[0] == 0 && error.row == -1);
 }
 
@@ -429,7 +428,7 @@ static void boxes_are_counted_once(void **state)
     kb_model *model = NULL;
     kb_model_info info;
     KB_INIT(info);
-    assert_int_equal(kb_model_create(&spec, &model, NULL), KB_OK);
+    assert_int_equal(kb_model_create(&spec, NULL, &model, NULL), KB_OK);
     assert_int_equal(kb_model_get_info(model, &info), KB_OK);
     assert_int_equal(info.distinct_boxes, 3 * 3 + 1);
     assert_int_equal(info.channels, 6);
@@ -439,12 +438,12 @@ static void boxes_are_counted_once(void **state)
     kb_model_free(model);
 
     spec.threshold_low = 2, spec.threshold_high = 5; /* the file keeps them; they are no part of the id */
-    assert_int_equal(kb_model_create(&spec, &model, NULL), KB_OK);
+    assert_int_equal(kb_model_create(&spec, NULL, &model, NULL), KB_OK);
     uint8_t file[1024];
     size_t size;
     assert_int_equal(kb_model_save(model, file, sizeof file, &size), KB_OK);
     kb_model_free(model);
-    assert_int_equal(kb_model_load(file, size, &model, NULL), KB_OK);
+    assert_int_equal(kb_model_load(file, size, NULL, &model, NULL), KB_OK);
     assert_int_equal(kb_model_get_info(model, &info), KB_OK);
     assert_int_equal(info.threshold_low, 2);
     assert_int_equal(info.threshold_high, 5);
@@ -456,18 +455,17 @@ static void names_of_built_in_models(void **state)
 {
     (void)state;
     kb_model *model = NULL;
-    assert_int_equal(kb_model_builtin("nonsense", &model), KB_E_UNKNOWN);
-    assert_int_equal(kb_model_builtin(NULL, &model), KB_E_ARGUMENT);
+    assert_int_equal(kb_model_builtin("nonsense", NULL, &model), KB_E_UNKNOWN);
+    assert_int_equal(kb_model_builtin(NULL, NULL, &model), KB_E_ARGUMENT);
     int found = 0;
-    int32_t available;
-    for (int32_t i = 0; kb_model_builtin_name(i, &available); i++, found++) {
-        kb_status status = kb_model_builtin(kb_model_builtin_name(i, NULL), &model);
-        assert_int_equal(status, available ? KB_OK : KB_E_NO_TABLE);
+    for (int32_t i = 0; kb_name(KB_NAMES_MODEL, i); i++, found++) {
+        kb_status status = kb_model_builtin(kb_name(KB_NAMES_MODEL, i), NULL, &model);
+        assert_int_equal(status, KB_OK);
         if (status == KB_OK) {
             kb_model_info info;
             KB_INIT(info);
             assert_int_equal(kb_model_get_info(model, &info), KB_OK);
-            assert_string_equal(info.spec->name, kb_model_builtin_name(i, NULL));
+            assert_string_equal(info.spec->name, kb_name(KB_NAMES_MODEL, i));
             /* a built-in binary model knows its thresholds */
             bool binary = info.spec->bits > 0;
             assert_int_equal(info.threshold_low > info.spec->bits / 8 && info.threshold_low < info.threshold_high, binary);
@@ -477,7 +475,7 @@ static void names_of_built_in_models(void **state)
         }
     }
     assert_true(found >= 8);
-    assert_null(kb_model_builtin_name(-1, NULL));
+    assert_null(kb_name(KB_NAMES_MODEL, -1));
     kb_model_free(NULL);
 }
 

@@ -43,12 +43,12 @@ static void ready_octaves_equal_cut_ones(void **state)
         kb_keypoint k[MANY];
         render_odd_keypoints(k, MANY, width, height, 70 + s);
         for (int32_t threads = 1; threads <= 5; threads += 2) {
-            kb_pool *pool = NULL;
+            kb_parallel *pool = NULL;
             kb_describe_options options;
             int usual = 0;
             KB_INIT(options);
-            assert_int_equal(kb_pool_create(threads, &pool), KB_OK);
-            options.parallel = kb_pool_parallel(pool);
+            assert_int_equal(kb_pool_create(threads, NULL, &pool), KB_OK);
+            options.parallel = pool;
             options.scale = 2.5f;
             uint8_t *to = octaves[threads > 1], *flags_to = flags[threads > 1];
             memset(to, 0x5a, MANY * BYTES);
@@ -82,15 +82,15 @@ static void ready_patches_of_bag_are_octave_1(void **state)
     static const int32_t sides[] = {32, 33, 64, 100};
     enum { MANY = 37, BYTES = KB_OCTAVES * KBI_OCTAVE_BYTES };
     kb_model *model = render_box_model(KB_KIND_BAG, KB_SAMPLER_OCTAVES, 256, true, 3);
-    kb_pool *pool = NULL;
-    assert_int_equal(kb_pool_create(3, &pool), KB_OK);
+    kb_parallel *pool = NULL;
+    assert_int_equal(kb_pool_create(3, NULL, &pool), KB_OK);
     for (size_t s = 0; s < KBI_COUNT(sides); s++) {
         size_t area = (size_t)(sides[s] * sides[s]);
         uint8_t *patches = render_texture(sides[s], sides[s] * MANY, 80 + s), *octaves = malloc(MANY * BYTES);
         uint8_t rows[2][MANY * 32];
         kb_describe_options options;
         KB_INIT(options);
-        options.parallel = kb_pool_parallel(pool);
+        options.parallel = pool;
         for (size_t i = 0; i < MANY; i++) kbi_patch_octaves(patches + i * area, sides[s], octaves + i * BYTES);
         assert_int_equal(describe_patches(model, octaves, MANY, KB_OCTAVE_SIDE, NULL, NULL, rows[0]), KB_OK);
         assert_int_equal(describe_patches(model, patches, MANY, sides[s], NULL, NULL, rows[1]), KB_OK);

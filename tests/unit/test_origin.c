@@ -32,14 +32,14 @@ static scene *scene_create(void)
     s->f.capacity = MOST;
     s->f.rows = s->rows;
     s->f.rows_size = sizeof s->rows;
-    assert_int_equal(kb_model_builtin("bag256", &s->model), KB_OK);
+    assert_int_equal(kb_model_builtin("bag256", NULL, &s->model), KB_OK);
     assert_int_equal(kb_detect_and_describe(s->model, &image, NULL, NULL, NULL, &s->f, NULL), KB_OK);
     assert_true(s->f.n > 50);
     kb_vocabulary_options o;
     KB_INIT(o);
     o.levels = 2;
     o.branching = 4;
-    assert_int_equal(kb_vocabulary_train(s->rows, s->f.n, BYTES, &o, &s->vocabulary, NULL), KB_OK);
+    assert_int_equal(kb_vocabulary_train(s->rows, s->f.n, BYTES, &o, NULL, &s->vocabulary, NULL), KB_OK);
     return s;
 }
 
@@ -148,7 +148,7 @@ static void test_index_refuses(void **state)
     memory_file file = {0};
     kb_features bare = s->f;
     bare.detector = 0;
-    assert_int_equal(kb_index_create(s->vocabulary, NULL, &index, NULL), KB_OK);
+    assert_int_equal(kb_index_create(s->vocabulary, NULL, NULL, &index, NULL), KB_OK);
     assert_int_equal(kb_index_add(index, &bare, 0, NULL, NULL, NULL), KB_OK);
     KB_INIT(info);
     assert_int_equal(kb_index_get_info(index, &info), KB_OK);
@@ -157,7 +157,7 @@ static void test_index_refuses(void **state)
     assert_int_equal(kb_index_add(index, &s->f, 1, NULL, NULL, NULL), KB_OK);
     index_refuses(index, &s->f);
     assert_int_equal(kb_index_save(index, memory_write, &file), KB_OK);
-    assert_int_equal(kb_index_load(file.data, file.size, &again, NULL), KB_OK);
+    assert_int_equal(kb_index_load(file.data, file.size, NULL, &again, NULL), KB_OK);
     index_refuses(again, &s->f);
     assert_int_equal(kb_index_get_info(again, &info), KB_OK);
     assert_int_equal(info.detector, KB_DETECTOR_HESSIAN);
@@ -166,7 +166,7 @@ static void test_index_refuses(void **state)
     assert_int_equal(info.max_size, 1000);
     kb_index_free(again);
     kbi_put_u32(file.data + 88, 7); /* docs/index-format.md: rows */
-    assert_int_equal(kb_index_load(file.data, file.size, &again, NULL), KB_E_TABLE);
+    assert_int_equal(kb_index_load(file.data, file.size, NULL, &again, NULL), KB_E_TABLE);
     kb_index_free(index);
     free(file.data);
     scene_free(s);

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "../arrays.h"
 #include "render.h"
 #include "solid.h"
 
@@ -22,6 +23,7 @@ typedef struct outcome {
     kb_match matches[ROOM];
     uint8_t inliers[ROOM];
     kb_fit_report fit;
+    kb_features fa, fb;
     kb_pair pair;
 } outcome;
 
@@ -30,9 +32,11 @@ static void outcome_init(outcome *o)
     memset(o, 0, sizeof *o);
     KB_INIT(o->fit);
     KB_INIT(o->pair);
-    o->pair.capacity = ROOM;
-    o->pair.a = o->a;
-    o->pair.b = o->b;
+    o->fa = arrays_features(o->a, NULL, 0, 0);
+    o->fb = arrays_features(o->b, NULL, 0, 0);
+    o->fa.capacity = o->fb.capacity = ROOM;
+    o->pair.a = &o->fa;
+    o->pair.b = &o->fb;
     o->pair.matches = o->matches;
     o->pair.inliers = o->inliers;
     o->pair.fit = &o->fit;
@@ -113,7 +117,7 @@ static void an_upright_pair_takes_one_look(void **state)
     assert_true(o.pair.rotation == 0);
     assert_true(o.pair.candidates >= o.pair.count);
     assert_true(o.fit.places > 100);
-    for (size_t i = 0; i < o.pair.na; i++) assert_true(o.a[i].angle == -1);
+    for (size_t i = 0; i < o.fa.n; i++) assert_true(o.a[i].angle == -1);
     assert_right(&v, &o, 0.95);
     views_free(&v);
 }
@@ -140,7 +144,7 @@ static void a_turned_pair_needs_angles(void **state)
         assert_int_equal(o.pair.looks, oriented.pair.looks + 1);
         assert_true(roll_error(&o, rolls[k]) < 5);
         assert_true(o.fit.places > oriented.fit.places);
-        for (size_t i = 0; i < o.pair.nb; i++) assert_true(o.b[i].angle == o.pair.rotation);
+        for (size_t i = 0; i < o.fb.n; i++) assert_true(o.b[i].angle == o.pair.rotation);
         assert_right(&v, &o, 0.9);
         views_free(&v);
     }
@@ -180,9 +184,9 @@ static void an_oriented_look_is_detect_describe_match(void **state)
             assert_int_equal(kb_detect_and_describe(model, &v.images[i], &detect, NULL, NULL, &f[i], NULL), KB_OK);
         }
         assert_int_equal(kb_match_features(&f[0], &f[1], NULL, NULL, matches, &count, NULL), KB_OK);
-        assert_true(count > 100 && o.pair.count == count && o.pair.na == f[0].n && o.pair.nb == f[1].n);
-        for (size_t i = 0; i < o.pair.na; i++) assert_true(o.a[i].angle == keypoints[0][i].angle);
-        for (size_t i = 0; i < o.pair.nb; i++) assert_true(o.b[i].angle == keypoints[1][i].angle);
+        assert_true(count > 100 && o.pair.count == count && o.fa.n == f[0].n && o.fb.n == f[1].n);
+        for (size_t i = 0; i < o.fa.n; i++) assert_true(o.a[i].angle == keypoints[0][i].angle);
+        for (size_t i = 0; i < o.fb.n; i++) assert_true(o.b[i].angle == keypoints[1][i].angle);
         assert_memory_equal(o.matches, matches, count * sizeof *matches);
         views_free(&v);
     }
@@ -224,7 +228,7 @@ static void a_homography_warps_the_second_image(void **state)
         assert_true(o.fit.places > before.fit.places);
         assert_true(o.pair.rotation == before.pair.rotation);
         assert_right(&v, &o, 0.98);
-        for (size_t i = 0; i < o.pair.nb; i++) {
+        for (size_t i = 0; i < o.fb.n; i++) {
             assert_true(o.b[i].x >= 0 && o.b[i].y >= 0 && o.b[i].x <= WIDTH - 1 && o.b[i].y <= HEIGHT - 1);
             assert_true(fabs(remainder((double)o.b[i].angle - rolls[k], 360)) < 15);
         }
@@ -277,7 +281,7 @@ static void warped_keypoints_obey_the_mask(void **state)
     KB_INIT(fit);
     match_left_half(&v, &fit, &o);
     assert_int_equal(o.pair.look, KB_LOOK_WARPED);
-    for (size_t i = 0; i < o.pair.nb; i++) assert_true(o.b[i].x < WIDTH / 2);
+    for (size_t i = 0; i < o.fb.n; i++) assert_true(o.b[i].x < WIDTH / 2);
     views_free(&v);
 }
 
@@ -348,7 +352,7 @@ static void empty_images_match_nothing(void **state)
             match_views(&mixed, KB_GEOMETRY_HOMOGRAPHY, 0, &o);
             assert_int_equal(o.pair.count, 0);
             assert_int_not_equal(o.fit.result, KB_FIT_FOUND);
-            assert_int_equal(o.pair.na == 0, side != 1);
+            assert_int_equal(o.fa.n == 0, side != 1);
         }
     views_free(&v);
 }
@@ -407,7 +411,7 @@ static void sift_keypoints_are_one_per_place(void **state)
     outcome_init(&o);
     assert_int_equal(kb_match_images(sift, &v.images[0], &v.images[1], &options, NULL, &o.pair, NULL), KB_OK);
     assert_true(o.pair.count > 50);
-    for (size_t i = 1; i < o.pair.na; i++)
+    for (size_t i = 1; i < o.fa.n; i++)
         assert_false(o.a[i].x == o.a[i - 1].x && o.a[i].y == o.a[i - 1].y && o.a[i].size == o.a[i - 1].size);
     for (size_t i = 0; i < o.pair.count; i++) assert_true(o.matches[i].distance <= 1.5f); /* floats of unit norm */
     kb_model_free(sift);
@@ -421,8 +425,8 @@ static void a_mask_belongs_to_its_image(void **state)
     (void)state;
     match_left_half(&v, NULL, &o);
     float farthest[2] = {0, 0};
-    for (size_t i = 0; i < o.pair.na; i++) farthest[0] = fmaxf(farthest[0], o.a[i].x);
-    for (size_t i = 0; i < o.pair.nb; i++) farthest[1] = fmaxf(farthest[1], o.b[i].x);
+    for (size_t i = 0; i < o.fa.n; i++) farthest[0] = fmaxf(farthest[0], o.a[i].x);
+    for (size_t i = 0; i < o.fb.n; i++) farthest[1] = fmaxf(farthest[1], o.b[i].x);
     assert_true(farthest[0] > WIDTH / 2 + 50);
     assert_true(farthest[1] > 0 && farthest[1] < WIDTH / 2 + 1);
     views_free(&v);
@@ -433,11 +437,11 @@ static void threads_and_workspaces_change_nothing(void **state)
     static outcome one, many;
     kb_pair_options options;
     kb_fit_options fit;
-    kb_pool *pool;
+    kb_parallel *pool;
     kb_workspace *workspace;
     (void)state;
-    assert_int_equal(kb_pool_create(3, &pool), KB_OK);
-    assert_int_equal(kb_workspace_create(&workspace), KB_OK);
+    assert_int_equal(kb_pool_create(3, NULL, &pool), KB_OK);
+    assert_int_equal(kb_workspace_create(NULL, &workspace), KB_OK);
     KB_INIT(options);
     KB_INIT(fit);
     options.fit = &fit;
@@ -446,7 +450,7 @@ static void threads_and_workspaces_change_nothing(void **state)
         options.parallel = NULL;
         outcome_init(&one);
         assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], &options, NULL, &one.pair, NULL), KB_OK);
-        options.parallel = kb_pool_parallel(pool);
+        options.parallel = pool;
         outcome_init(&many);
         assert_int_equal(kb_match_images(model, &v.images[0], &v.images[1], &options, workspace, &many.pair, NULL), KB_OK);
         assert_memory_equal(one.a, many.a, sizeof one.a);
@@ -454,7 +458,8 @@ static void threads_and_workspaces_change_nothing(void **state)
         assert_memory_equal(one.matches, many.matches, sizeof one.matches);
         assert_memory_equal(one.inliers, many.inliers, sizeof one.inliers);
         assert_memory_equal(&one.fit, &many.fit, sizeof one.fit);
-        assert_memory_equal(&one.pair.na, &many.pair.na, sizeof one.pair - offsetof(kb_pair, na));
+        assert_true(one.fa.n == many.fa.n && one.fb.n == many.fb.n && one.pair.look == many.pair.look);
+        assert_memory_equal(&one.pair.count, &many.pair.count, sizeof one.pair - offsetof(kb_pair, count));
         views_free(&v);
     }
     kb_workspace_free(workspace);

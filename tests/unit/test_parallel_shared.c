@@ -69,7 +69,7 @@ static void *ask_often(void *context)
     const common *c = context;
     kb_workspace *workspace = NULL;
     answers *mine = calloc(1, sizeof *mine);
-    intptr_t good = mine && kb_workspace_create(&workspace) == KB_OK;
+    intptr_t good = mine && kb_workspace_create(NULL, &workspace) == KB_OK;
     for (int i = 0; good && i < ROUNDS * IMAGES; i++) {
         const view *v = &c->views[i % IMAGES];
         const answers *expected = &c->expected[i % IMAGES];
@@ -114,8 +114,8 @@ static void world_make(world *w)
     o.keep_features = 1;
     *w = (world){.model = render_box_model(KB_KIND_BAD, KB_SAMPLER_PATCH, 256, true, 1)};
     for (int i = 0; i < IMAGES; i++) view_make(w->model, 32, (uint64_t)i + 3, &w->views[i]);
-    assert_int_equal(kb_vocabulary_train(w->views[0].rows, w->views[0].n, 32, &vo, &w->vocabulary, NULL), KB_OK);
-    assert_int_equal(kb_index_create(w->vocabulary, &o, &w->index, NULL), KB_OK);
+    assert_int_equal(kb_vocabulary_train(w->views[0].rows, w->views[0].n, 32, &vo, NULL, &w->vocabulary, NULL), KB_OK);
+    assert_int_equal(kb_index_create(w->vocabulary, &o, NULL, &w->index, NULL), KB_OK);
     for (int i = 0; i < IMAGES; i++) {
         kb_features f = features_of(&w->views[i]);
         assert_int_equal(kb_index_add(w->index, &f, (uint64_t)i, NULL, NULL, NULL), KB_OK);
@@ -256,7 +256,7 @@ static void *call_often(void *context)
 {
     const stress *s = context;
     kb_workspace *workspace = NULL;
-    intptr_t good = kb_workspace_create(&workspace) == KB_OK;
+    intptr_t good = kb_workspace_create(NULL, &workspace) == KB_OK;
     uint64_t order = (uint64_t)(uintptr_t)&workspace; /* another one in each thread */
     for (int i = 0; good && i < CALLS; i++) {
         uint64_t number = kbi_random_next(&order) % CALLS;

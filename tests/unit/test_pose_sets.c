@@ -172,7 +172,7 @@ static void assert_solved(const char *name, const io_names *matches, size_t rows
     io_error error;
     pipeline_options_init(&options);
     options.geometry = KB_GEOMETRY_ESSENTIAL;
-    assert_int_equal(kb_model_builtin("bag256", &model), KB_OK);
+    assert_int_equal(kb_model_builtin("bag256", NULL, &model), KB_OK);
     assert_true(pipeline_open(&p, &options, model, NULL, &error));
     assert_true(ev_pose_set_open(in_scratch(name), 0, &set, &error));
     assert_true(ev_pose_run(&p, &set, &o, &result, &error));
@@ -254,7 +254,7 @@ static void given_matches_are_solved(void **state)
     kb_model *model;
     io_error error;
     pipeline_options_init(&options);
-    assert_int_equal(kb_model_builtin("bag256", &model), KB_OK);
+    assert_int_equal(kb_model_builtin("bag256", NULL, &model), KB_OK);
     assert_true(pipeline_open(&p, &options, model, NULL, &error));
     assert_true(ev_pose_set_open(in_scratch("cameras.txt"), 0, &set, &error));
     assert_false(ev_pose_run(&p, &set, &(ev_pose_options){.model = "bag256", .matches = &folders, .quiet = true},

@@ -117,7 +117,7 @@ static kb_index *make_index(io_vocabulary *words)
     KB_INIT(o);
     o.keep_features = 1;
     if (!photos_vocabulary_open(NULL, &line.info, words, &error)) fail_msg("%s", error.text);
-    assert_int_equal(kb_index_create(words->vocabulary, &o, &index, NULL), KB_OK);
+    assert_int_equal(kb_index_create(words->vocabulary, &o, NULL, &index, NULL), KB_OK);
     for (uint64_t i = 0; i < REFERENCES; i++) {
         features f;
         uint8_t small[SMALL * SMALL];

@@ -143,7 +143,7 @@ static void test_refined_is_more_exact(void **state)
     static const kb_detector detectors[] = {KB_DETECTOR_HESSIAN, KB_DETECTOR_ORB, KB_DETECTOR_SIFT};
     (void)state;
     for (size_t d = 0; d < sizeof detectors / sizeof *detectors; d++) {
-        const char *name = kb_detector_name(detectors[d]);
+        const char *name = kb_name(KB_NAMES_DETECTOR, detectors[d]);
         char work[2][32];
         snprintf(work[0], sizeof work[0], "%s-plain", name);
         snprintf(work[1], sizeof work[1], "%s-refined", name);

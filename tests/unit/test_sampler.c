@@ -28,7 +28,7 @@ static void sample_cells(const kb_image *image, kb_keypoint k, uint8_t cells[KBI
     kb_workspace *workspace = NULL;
     kbi_pyramid levels;
     kbi_sampling sampling;
-    assert_int_equal(kb_workspace_create(&workspace), KB_OK);
+    assert_int_equal(kb_workspace_create(NULL, &workspace), KB_OK);
     kbi_pyramid_plan(&levels, image);
     kbi_sampling_plan(&sampling, &k, (double)k.size, KBI_GRID_CELLS, &levels);
     assert_int_equal(kbi_pyramid_build(&levels, image, (uint32_t)1 << sampling.level, workspace), KB_OK);
@@ -166,7 +166,7 @@ static void levels_are_area_means(void **state)
     kb_image image = view_of(pixels, W, H);
     kb_workspace *workspace = NULL;
     kbi_pyramid levels;
-    assert_int_equal(kb_workspace_create(&workspace), KB_OK);
+    assert_int_equal(kb_workspace_create(NULL, &workspace), KB_OK);
     kbi_pyramid_plan(&levels, &image);
     assert_int_equal(kbi_pyramid_build(&levels, &image, 0xffffffffu, workspace), KB_OK);
     for (int32_t l = 1; l < 4; l++) {
@@ -249,7 +249,7 @@ static void octaves_are_cells_of_narrower_regions(void **state)
     for (int i = 0; i < N; i += 7) k[i].size *= 20;
     for (int i = 0; i < N; i += 9) k[i].x = i % 2 ? -0.5f : W - 0.7f;
     k[3].x = -2, k[4].y = H + 1, k[5].size = NAN, k[8].angle = INFINITY, k[10].size = 2e6f;
-    assert_int_equal(kb_workspace_create(&workspace), KB_OK);
+    assert_int_equal(kb_workspace_create(NULL, &workspace), KB_OK);
     kbi_pyramid_plan(&levels, &image);
     assert_int_equal(kbi_pyramid_build(&levels, &image, UINT32_MAX, workspace), KB_OK);
     assert_int_equal(sample_octaves(&image, k, N, NULL, NULL, octaves, flags), KB_OK);

@@ -93,7 +93,7 @@ static void test_best_is_a_sort(void **state)
 static void test_what_is_not_finite_goes_last(void **state)
 {
     (void)state;
-    for (int rule = 1; strcmp(kb_selection_name((kb_selection)rule), "?") != 0; rule++) {
+    for (int rule = 1; kb_name(KB_NAMES_SELECTION, rule); rule++) {
         kb_keypoint *k = scatter(60, 1000, 3);
         k[0].x = NAN;
         k[7].y = INFINITY;
@@ -278,7 +278,7 @@ static void test_large_sets_in_one_place(void **state)
 {
     (void)state;
     enum { TOTAL = 300000 };
-    for (int rule = 1; strcmp(kb_selection_name((kb_selection)rule), "?") != 0; rule++)
+    for (int rule = 1; kb_name(KB_NAMES_SELECTION, rule); rule++)
         for (int shape = 0; shape < 3; shape++) {
             kb_keypoint *k = calloc(TOTAL, sizeof *k);
             for (size_t i = 0; i < TOTAL; i++) {

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "common/common.h"
+#include "../arrays.h"
 #include "render.h"
 
 enum { WIDTH = 360, HEIGHT = 280, FRAMES = 12, MOST = 200 };
@@ -67,17 +68,17 @@ static void release(sequence *s)
 }
 
 /* A lattice of points away from the border. */
-static size_t some_points(kb_point points[MOST])
+static size_t some_points(kb_keypoint points[MOST])
 {
     size_t n = 0;
     for (int32_t y = 50; y < HEIGHT - 50; y += 17)
         for (int32_t x = 50; x < WIDTH - 50; x += 19) {
-            if (n < MOST) points[n++] = (kb_point){(float)x + 0.3f, (float)y + 0.6f};
+            if (n < MOST) points[n++] = (kb_keypoint){.x = (float)x + 0.3f, .y = (float)y + 0.6f};
         }
     return n;
 }
 
-static double error_of(double i, kb_point from, kb_point to)
+static double error_of(double i, kb_keypoint from, kb_keypoint to)
 {
     double u, v;
     moved(i, (double)from.x, (double)from.y, &u, &v);
@@ -86,7 +87,7 @@ static double error_of(double i, kb_point from, kb_point to)
 
 /* Points of the first frame and what became of them in the second. */
 typedef struct followed {
-    kb_point from[MOST], to[MOST];
+    kb_keypoint from[MOST], to[MOST];
     float correlations[MOST];
     size_t n;
 } followed;
@@ -94,7 +95,7 @@ typedef struct followed {
 static void follow(const sequence *s, followed *f, const kb_track_options *o)
 {
     const kb_image *a = &s->frames[0], *b = &s->frames[1];
-    assert_int_equal(kb_track_points(a, b, f->from, f->n, o, NULL, f->to, f->correlations), KB_OK);
+    assert_int_equal(track_keypoints(a, b, f->from, f->n, o, NULL, f->to, f->correlations), KB_OK);
 }
 
 /* How many of them are at most `error` px from where frame `step` has them. */
@@ -134,7 +135,7 @@ static void test_prediction_bridges_large_motion(void **state)
     for (size_t i = 0; i < f.n; i++) {
         double u, v;
         moved(6, (double)f.from[i].x, (double)f.from[i].y, &u, &v);
-        f.to[i] = (kb_point){(float)u + 1.5f, (float)v - 1};
+        f.to[i] = (kb_keypoint){.x = (float)u + 1.5f, .y = (float)v - 1};
     }
     follow(&s, &f, &o);
     assert_true(followed_well(&f, 6, 0, 0.3) >= f.n * 8 / 10);
@@ -145,17 +146,17 @@ static void test_prediction_bridges_large_motion(void **state)
 static void test_what_is_hidden_is_lost(void **state)
 {
     sequence s;
-    kb_point from[MOST], to[MOST];
+    kb_keypoint from[MOST], to[MOST];
     float correlations[MOST];
     size_t n = some_points(from), wrong = 0, hidden = 0;
     uint64_t seed = 3;
     render_frames(&s, 2, 1);
     for (int32_t y = 0; y < HEIGHT; y++) /* the left half is noise in the second frame */
         for (int32_t x = 0; x < WIDTH / 2; x++) s.pixels[1][y * WIDTH + x] = (uint8_t)kbi_random_next(&seed);
-    from[0] = (kb_point){NAN, 60};
-    from[1] = (kb_point){-3, 60};
-    from[2] = (kb_point){60, HEIGHT + 5.f};
-    assert_int_equal(kb_track_points(&s.frames[0], &s.frames[1], from, n, NULL, NULL, to, correlations), KB_OK);
+    from[0] = (kb_keypoint){.x = NAN, .y = 60};
+    from[1] = (kb_keypoint){.x = -3, .y = 60};
+    from[2] = (kb_keypoint){.x = 60, .y = HEIGHT + 5.f};
+    assert_int_equal(track_keypoints(&s.frames[0], &s.frames[1], from, n, NULL, NULL, to, correlations), KB_OK);
     for (int i = 0; i < 3; i++) assert_true(correlations[i] == 0 && memcmp(&to[i], &from[i], sizeof to[i]) == 0);
     for (size_t i = 3; i < n; i++) {
         if (from[i].x > WIDTH / 2 - 16) continue;
@@ -165,7 +166,7 @@ static void test_what_is_hidden_is_lost(void **state)
     assert_true(hidden > 20 && wrong <= hidden / 50);
     uint8_t flat[WIDTH * 64] = {0};
     kb_image plain = view_of(flat, WIDTH, 64);
-    assert_int_equal(kb_track_points(&plain, &plain, from, n, NULL, NULL, to, correlations), KB_OK);
+    assert_int_equal(track_keypoints(&plain, &plain, from, n, NULL, NULL, to, correlations), KB_OK);
     for (size_t i = 0; i < n; i++) assert_true(correlations[i] == 0);
     release(&s);
     (void)state;
@@ -174,26 +175,27 @@ static void test_what_is_hidden_is_lost(void **state)
 static void test_threads_and_reserved_memory_change_nothing(void **state)
 {
     sequence s;
-    kb_point from[MOST], to[2][MOST];
+    kb_keypoint from[MOST], to[2][MOST];
     float correlations[2][MOST];
     size_t n = some_points(from), bytes;
-    kb_pool *pool;
+    kb_parallel *pool;
     kb_workspace *workspace;
     kb_workspace_limits limits;
     kb_track_options o;
     render_frames(&s, 2, 1);
-    assert_int_equal(kb_track_points(&s.frames[0], &s.frames[1], from, n, NULL, NULL, to[0], correlations[0]), KB_OK);
+    assert_int_equal(track_keypoints(&s.frames[0], &s.frames[1], from, n, NULL, NULL, to[0], correlations[0]), KB_OK);
     KB_INIT(limits);
     KB_INIT(o);
     limits.width = WIDTH;
     limits.height = HEIGHT;
     limits.track = 1;
-    assert_int_equal(kb_pool_create(3, &pool), KB_OK);
-    o.parallel = kb_pool_parallel(pool);
-    assert_int_equal(kb_workspace_create(&workspace), KB_OK);
-    assert_int_equal(kb_workspace_reserve(workspace, &limits), KB_OK);
+    assert_int_equal(kb_pool_create(3, NULL, &pool), KB_OK);
+    o.parallel = pool;
+    assert_int_equal(kb_workspace_create(NULL, &workspace), KB_OK);
+    assert_int_equal(kb_workspace_reserve(workspace, &limits, NULL, NULL), KB_OK);
     bytes = kb_workspace_bytes(workspace);
-    assert_int_equal(kb_track_points(&s.frames[0], &s.frames[1], from, n, &o, workspace, to[1], correlations[1]), KB_OK);
+    assert_int_equal(track_keypoints(&s.frames[0], &s.frames[1], from, n, &o, workspace, to[1], correlations[1]),
+                     KB_OK);
     assert_int_equal(kb_workspace_bytes(workspace), bytes);
     assert_memory_equal(to[0], to[1], n * sizeof *from);
     assert_memory_equal(correlations[0], correlations[1], n * sizeof(float));
@@ -207,7 +209,7 @@ static void test_wrong_options(void **state)
 {
     uint8_t pixels[32 * 32] = {0};
     kb_image image = view_of(pixels, 32, 32);
-    kb_point point = {4, 4};
+    kb_keypoint point = {.x = 4, .y = 4};
     float correlation;
     kb_tracker *tracker;
     kb_track_options o;
@@ -218,19 +220,18 @@ static void test_wrong_options(void **state)
     for (size_t i = 0; i < KBI_COUNT(wrong); i++) {
         KB_INIT(o);
         memcpy((char *)&o + wrong[i].field, &wrong[i].value, sizeof wrong[i].value);
-        assert_int_equal(kb_track_points(&image, &image, &point, 1, &o, NULL, &point, &correlation), KB_E_ARGUMENT);
-        assert_int_equal(kb_tracker_create(&o, &tracker, NULL), KB_E_ARGUMENT);
+        assert_int_equal(track_keypoints(&image, &image, &point, 1, &o, NULL, &point, &correlation), KB_E_ARGUMENT);
+        assert_int_equal(kb_tracker_create(&o, NULL, &tracker, NULL), KB_E_ARGUMENT);
         assert_null(tracker);
     }
     KB_INIT(o);
     o.min_correlation = 1.5f;
-    assert_int_equal(kb_track_points(&image, &image, &point, 1, &o, NULL, &point, &correlation), KB_E_ARGUMENT);
+    assert_int_equal(track_keypoints(&image, &image, &point, 1, &o, NULL, &point, &correlation), KB_E_ARGUMENT);
     o.struct_size = 3;
-    assert_int_equal(kb_track_points(&image, &image, &point, 1, &o, NULL, &point, &correlation), KB_E_STRUCT);
-    assert_int_equal(kb_track_points(&image, &image, NULL, 1, NULL, NULL, &point, &correlation), KB_E_ARGUMENT);
-    assert_int_equal(kb_track_points(&image, &image, NULL, 0, NULL, NULL, NULL, NULL), KB_OK);
+    assert_int_equal(track_keypoints(&image, &image, &point, 1, &o, NULL, &point, &correlation), KB_E_STRUCT);
+    assert_int_equal(track_keypoints(&image, &image, NULL, 1, NULL, NULL, &point, &correlation), KB_E_ARGUMENT);
+    assert_int_equal(track_keypoints(&image, &image, NULL, 0, NULL, NULL, NULL, NULL), KB_OK);
     kb_tracker_free(NULL);
-    kb_tracker_reset(NULL);
     (void)state;
 }
 
@@ -246,7 +247,7 @@ static void test_tracker_over_a_sequence(void **state)
     KB_INIT(o);
     o.max_points = 120;
     render_frames(&s, FRAMES, 1);
-    assert_int_equal(kb_tracker_create(&o, &tracker, NULL), KB_OK);
+    assert_int_equal(kb_tracker_create(&o, NULL, &tracker, NULL), KB_OK);
     assert_int_equal(kb_tracker_add(tracker, &s.frames[0], NULL, NULL, tracks, 119, &count), KB_E_SPACE);
     for (int f = 0; f < FRAMES; f++) {
         assert_int_equal(kb_tracker_add(tracker, &s.frames[f], NULL, NULL, tracks, MOST, &count), KB_OK);
@@ -262,7 +263,8 @@ static void test_tracker_over_a_sequence(void **state)
             assert_true(b < last && tracks[i].age == before[b].age + 1 && tracks[i].last_x == before[b].x);
             double x, y;
             moved_back(f - 1, (double)tracks[i].last_x, (double)tracks[i].last_y, &x, &y);
-            exact += error_of(f, (kb_point){(float)x, (float)y}, (kb_point){tracks[i].x, tracks[i].y}) < 0.25;
+            const kb_keypoint first = {.x = (float)x, .y = (float)y}, now = {.x = tracks[i].x, .y = tracks[i].y};
+            exact += error_of(f, first, now) < 0.25;
             old++;
         }
         assert_true(exact >= old * 9 / 10);
@@ -271,7 +273,8 @@ static void test_tracker_over_a_sequence(void **state)
         last = count;
     }
     assert_true(old > 50);
-    kb_tracker_reset(tracker);
+    assert_int_equal(kb_tracker_add(tracker, NULL, NULL, NULL, tracks, MOST, &count), KB_OK); /* no frame */
+    assert_int_equal(count, 0);
     assert_int_equal(kb_tracker_add(tracker, &s.frames[0], NULL, NULL, tracks, MOST, &count), KB_OK);
     for (size_t i = 0; i < count; i++) assert_true(tracks[i].age == 0 && tracks[i].id > newest);
     kb_image half = view_of(s.pixels[0], WIDTH, HEIGHT / 2);
@@ -297,7 +300,7 @@ static void test_tracker_and_masks(void **state)
     render_frames(&s, 3, 1);
     for (int32_t y = 0; y < HEIGHT; y++)
         for (int32_t x = 0; x < WIDTH; x++) hidden[y * WIDTH + x] = x < 200 ? 255 : 0;
-    assert_int_equal(kb_tracker_create(&o, &tracker, NULL), KB_OK);
+    assert_int_equal(kb_tracker_create(&o, NULL, &tracker, NULL), KB_OK);
     assert_int_equal(kb_tracker_add(tracker, &s.frames[0], &small, NULL, tracks, MOST, &count), KB_E_ARGUMENT);
     assert_int_equal(kb_tracker_add(tracker, &s.frames[0], &mask, NULL, tracks, MOST, &count), KB_OK);
     assert_true(count > 30);

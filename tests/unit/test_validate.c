@@ -105,9 +105,9 @@ static void test_against_the_book(void **state)
     assert_true(fabs(v.fpr95 - (double)wrong / (POINTS * (POINTS - 1))) < 1e-9);
     assert_true(v.map > 0.3 * v.rate && v.map <= v.rate);
 
-    kb_pool *pool;
-    assert_int_equal(kb_pool_create(3, &pool), KB_OK);
-    assert_true(kbi_validate_rows(&set, rows, ROW, 0, 5, kb_pool_parallel(pool), &threaded));
+    kb_parallel *pool;
+    assert_int_equal(kb_pool_create(3, NULL, &pool), KB_OK);
+    assert_true(kbi_validate_rows(&set, rows, ROW, 0, 5, pool, &threaded));
     assert_memory_equal(&v, &threaded, sizeof v);
     assert_true(kbi_validate_rows(&set, rows, ROW, 30, 5, NULL, &threaded)); /* smaller galleries are easier */
     assert_true(threaded.rate > v.rate && threaded.queries == v.queries);
@@ -131,12 +131,12 @@ static void test_augment(void **state)
     uint8_t *patches = render_texture(32, 32 * N, 1), *out = malloc(1024 * N), *again = malloc(1024 * N);
     const kbi_augment none = {0};
     double own = 0, other = 0;
-    kb_pool *pool;
-    assert_int_equal(kb_pool_create(3, &pool), KB_OK);
+    kb_parallel *pool;
+    assert_int_equal(kb_pool_create(3, NULL, &pool), KB_OK);
     kbi_augment_patches(&none, patches, N, 32, 7, NULL, out);
     assert_memory_equal(out, patches, 1024 * N);
     kbi_augment_patches(&kbi_augment_default, patches, N, 32, 7, NULL, out);
-    kbi_augment_patches(&kbi_augment_default, patches, N, 32, 7, kb_pool_parallel(pool), again);
+    kbi_augment_patches(&kbi_augment_default, patches, N, 32, 7, pool, again);
     assert_memory_equal(out, again, 1024 * N);
     kbi_augment_patches(&kbi_augment_default, patches, N, 32, 8, NULL, again);
     for (size_t i = 0; i < N; i++) {

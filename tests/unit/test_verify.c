@@ -198,7 +198,7 @@ static void test_arguments(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    return kb_model_builtin("bag256", &model) == KB_OK ? 0 : -1;
+    return kb_model_builtin("bag256", NULL, &model) == KB_OK ? 0 : -1;
 }
 
 static int tear_down(void **state)

@@ -40,7 +40,7 @@ static kb_vocabulary *train(const uint8_t *rows, size_t n, size_t bytes, int32_t
     o.levels = levels;
     o.seed = 3;
     o.parallel = parallel;
-    assert_int_equal(kb_vocabulary_train(rows, n, bytes, &o, &v, &error), KB_OK);
+    assert_int_equal(kb_vocabulary_train(rows, n, bytes, &o, NULL, &v, &error), KB_OK);
     return v;
 }
 
@@ -139,9 +139,9 @@ static void test_threads_do_not_matter(void **state)
     uint8_t *rows = clustered_rows(70000, 16, 500, 2);
     kb_vocabulary *one = train(rows, 70000, 16, 10, 4, NULL);
     for (int32_t threads = 2; threads <= 5; threads += 3) {
-        kb_pool *pool;
-        assert_int_equal(kb_pool_create(threads, &pool), KB_OK);
-        kb_vocabulary *many = train(rows, 70000, 16, 10, 4, kb_pool_parallel(pool));
+        kb_parallel *pool;
+        assert_int_equal(kb_pool_create(threads, NULL, &pool), KB_OK);
+        kb_vocabulary *many = train(rows, 70000, 16, 10, 4, pool);
         size_t a, b;
         const void *first = kb_vocabulary_data(one, &a), *second = kb_vocabulary_data(many, &b);
         assert_int_equal(a, b);
@@ -167,7 +167,7 @@ static void test_weights(void **state)
     o.levels = 2;
     o.image_ends = ends;
     o.images = IMAGES;
-    assert_int_equal(kb_vocabulary_train(rows, IMAGES * EACH, BYTES, &o, &v, NULL), KB_OK);
+    assert_int_equal(kb_vocabulary_train(rows, IMAGES * EACH, BYTES, &o, NULL, &v, NULL), KB_OK);
     static uint32_t words[IMAGES * EACH];
     kb_features f = features_of(rows, IMAGES * EACH, BYTES);
     assert_int_equal(kb_vocabulary_words(v, &f, NULL, words, NULL, NULL), KB_OK);
@@ -257,19 +257,19 @@ static void test_load_and_damage(void **state)
     const uint8_t *data = kb_vocabulary_data(v, &size);
     uint8_t *copy = malloc(size + 8);
     memcpy(copy, data, size);
-    assert_int_equal(kb_vocabulary_load(copy, size, &again, NULL), KB_OK);
+    assert_int_equal(kb_vocabulary_load(copy, size, NULL, &again, NULL), KB_OK);
     assert_ptr_equal(kb_vocabulary_data(again, &size_again), copy); /* borrowed, not copied */
     kb_vocabulary_free(again);
     kb_error error;
     for (size_t cut = 0; cut < size; cut += cut < 200 ? 1 : 97) {
-        kb_status status = kb_vocabulary_load(copy, cut, &again, &error);
+        kb_status status = kb_vocabulary_load(copy, cut, NULL, &again, &error);
         assert_true(status == KB_E_TRUNCATED || (cut < 8 && status == KB_E_FORMAT));
         assert_null(again);
     }
-    assert_int_equal(kb_vocabulary_load(copy, size + 8, &again, &error), KB_E_TABLE);
+    assert_int_equal(kb_vocabulary_load(copy, size + 8, NULL, &again, &error), KB_E_TABLE);
     for (size_t i = 0; i < size; i++) {
         copy[i] ^= 0x10;
-        assert_int_not_equal(kb_vocabulary_load(copy, size, &again, &error), KB_OK);
+        assert_int_not_equal(kb_vocabulary_load(copy, size, NULL, &again, &error), KB_OK);
         copy[i] ^= 0x10;
     }
     free(copy);
@@ -296,7 +296,7 @@ static void test_wrong_trees(void **state)
             kbi_put_u32(at, values[k]);
             uint64_t sum = kbi_sum_words(KBI_SUM_START, copy, 128);
             kbi_put_u64(copy + 128, kbi_sum_words(sum, copy + 136, size - 136));
-            assert_int_equal(kb_vocabulary_load(copy, size, &again, NULL), KB_E_TABLE);
+            assert_int_equal(kb_vocabulary_load(copy, size, NULL, &again, NULL), KB_E_TABLE);
         }
     }
     free(copy);
@@ -323,7 +323,7 @@ static void test_deep_trees(void **state)
     s.row_bytes = 1;
     s.branching = s.levels = 1;
     s.nodes = DEEP; /* with the root: 64 levels */
-    assert_int_equal(kb_vocabulary_create(&s, &v, &error), KB_OK);
+    assert_int_equal(kb_vocabulary_create(&s, NULL, &v, &error), KB_OK);
     uint32_t word, node;
     kb_features f;
     kb_words_options o;
@@ -337,7 +337,7 @@ static void test_deep_trees(void **state)
     assert_int_equal(node, 1);
     kb_vocabulary_free(v);
     s.nodes = DEEP + 1;
-    assert_int_equal(kb_vocabulary_create(&s, &v, &error), KB_E_TABLE);
+    assert_int_equal(kb_vocabulary_create(&s, NULL, &v, &error), KB_E_TABLE);
     assert_non_null(strstr(error.text, "level 64"));
 }
 
@@ -364,7 +364,7 @@ static void test_create(void **state)
     s.weighting = KB_WEIGHTING_IDF;
     s.model_id = 77;
     s.model_name = "strange";
-    assert_int_equal(kb_vocabulary_create(&s, &v, &error), KB_OK);
+    assert_int_equal(kb_vocabulary_create(&s, NULL, &v, &error), KB_OK);
     static const uint8_t breadth_first[7] = {0, 1, 2, 4, 3, 5, 6};
     for (uint32_t i = 0; i < 7; i++) {
         assert_true(kb_vocabulary_get_node(v, i, &node));
@@ -379,7 +379,7 @@ static void test_create(void **state)
     assert_string_equal(info.model_name, "strange");
     kb_vocabulary_free(v);
     s.parents = adjacent;
-    assert_int_equal(kb_vocabulary_create(&s, &v, &error), KB_OK);
+    assert_int_equal(kb_vocabulary_create(&s, NULL, &v, &error), KB_OK);
     for (uint32_t i = 1; i < 7; i++) {
         kb_vocabulary_get_node(v, i, &node);
         assert_int_equal(node.row[0], i);
@@ -387,18 +387,18 @@ static void test_create(void **state)
     kb_vocabulary_free(v);
     const uint32_t backwards[7] = {0, 0, 3, 0, 0, 0, 0};
     s.parents = backwards;
-    assert_int_equal(kb_vocabulary_create(&s, &v, &error), KB_E_TABLE);
+    assert_int_equal(kb_vocabulary_create(&s, NULL, &v, &error), KB_E_TABLE);
     assert_non_null(strstr(error.text, "node 2"));
     s.parents = adjacent;
     const double negative[7] = {0, 0, 0, 0, 0, -1, 0};
     s.weights = negative;
-    assert_int_equal(kb_vocabulary_create(&s, &v, &error), KB_E_TABLE);
+    assert_int_equal(kb_vocabulary_create(&s, NULL, &v, &error), KB_E_TABLE);
     s.weights = weights;
     s.model_name = "a name of a model that is longer than the sixty-three bytes it may have";
-    assert_int_equal(kb_vocabulary_create(&s, &v, &error), KB_E_TABLE);
+    assert_int_equal(kb_vocabulary_create(&s, NULL, &v, &error), KB_E_TABLE);
     s.model_name = "strange";
     s.row_bytes = 0;
-    assert_int_equal(kb_vocabulary_create(&s, &v, &error), KB_E_TABLE);
+    assert_int_equal(kb_vocabulary_create(&s, NULL, &v, &error), KB_E_TABLE);
 }
 
 static void test_other_models_are_refused(void **state)
@@ -410,11 +410,11 @@ static void test_other_models_are_refused(void **state)
     kb_vocabulary_options o;
     kb_vocabulary *v;
     kb_error error;
-    if (kb_model_builtin("bad256", &model) != KB_OK) skip();
+    if (kb_model_builtin("bad256", NULL, &model) != KB_OK) skip();
     KB_INIT(o);
     o.model = model;
-    assert_int_equal(kb_vocabulary_train(rows, 2, 16, &o, &v, &error), KB_E_MODEL);
-    assert_int_equal(kb_vocabulary_train(rows, 2, BYTES, &o, &v, &error), KB_OK);
+    assert_int_equal(kb_vocabulary_train(rows, 2, 16, &o, NULL, &v, &error), KB_E_MODEL);
+    assert_int_equal(kb_vocabulary_train(rows, 2, BYTES, &o, NULL, &v, &error), KB_OK);
     kb_vocabulary_info info = info_of(v);
     assert_string_equal(info.model_name, "bad256");
     kb_features f = features_of(rows, 2, BYTES);
@@ -438,28 +438,65 @@ static void test_wrong_arguments(void **state)
     kb_vocabulary *v;
     kb_vocabulary_options o;
     kb_error error;
-    assert_int_equal(kb_vocabulary_train(NULL, 4, BYTES, NULL, &v, &error), KB_E_ARGUMENT);
-    assert_int_equal(kb_vocabulary_train(rows, 0, BYTES, NULL, &v, &error), KB_E_ARGUMENT);
-    assert_int_equal(kb_vocabulary_train(rows, 4, 4097, NULL, &v, &error), KB_E_ARGUMENT);
-    assert_int_equal(kb_vocabulary_train(rows, 4, BYTES, NULL, NULL, &error), KB_E_ARGUMENT);
+    assert_int_equal(kb_vocabulary_train(NULL, 4, BYTES, NULL, NULL, &v, &error), KB_E_ARGUMENT);
+    assert_int_equal(kb_vocabulary_train(rows, 0, BYTES, NULL, NULL, &v, &error), KB_E_ARGUMENT);
+    assert_int_equal(kb_vocabulary_train(rows, 4, 4097, NULL, NULL, &v, &error), KB_E_ARGUMENT);
+    assert_int_equal(kb_vocabulary_train(rows, 4, BYTES, NULL, NULL, NULL, &error), KB_E_ARGUMENT);
     const int32_t branchings[] = {-1, 1, 257};
     for (size_t i = 0; i < KBI_COUNT(branchings); i++) {
         KB_INIT(o);
         o.branching = branchings[i];
-        assert_int_equal(kb_vocabulary_train(rows, 4, BYTES, &o, &v, &error), KB_E_ARGUMENT);
+        assert_int_equal(kb_vocabulary_train(rows, 4, BYTES, &o, NULL, &v, &error), KB_E_ARGUMENT);
     }
     KB_INIT(o);
     const size_t falling[] = {3, 2, 4}, early[] = {1, 2, 3};
     o.images = 3;
     o.image_ends = falling;
-    assert_int_equal(kb_vocabulary_train(rows, 4, BYTES, &o, &v, &error), KB_E_ARGUMENT);
+    assert_int_equal(kb_vocabulary_train(rows, 4, BYTES, &o, NULL, &v, &error), KB_E_ARGUMENT);
     assert_non_null(strstr(error.text, "image_ends[1]"));
     o.image_ends = early;
-    assert_int_equal(kb_vocabulary_train(rows, 4, BYTES, &o, &v, &error), KB_E_ARGUMENT);
-    assert_int_equal(kb_vocabulary_load(NULL, 0, &v, &error), KB_E_ARGUMENT);
+    assert_int_equal(kb_vocabulary_train(rows, 4, BYTES, &o, NULL, &v, &error), KB_E_ARGUMENT);
+    assert_int_equal(kb_vocabulary_load(NULL, 0, NULL, &v, &error), KB_E_ARGUMENT);
     assert_int_equal(kb_vocabulary_get_node(NULL, 0, NULL), 0);
     assert_null(kb_vocabulary_data(NULL, NULL));
     kb_vocabulary_free(NULL);
+}
+
+typedef struct reports {
+    size_t calls, last, stop_at;
+} reports;
+
+static int32_t count_report(void *context, size_t done, size_t total)
+{
+    reports *r = context;
+    assert_true(done > r->last && done <= total);
+    r->last = done;
+    return ++r->calls != r->stop_at;
+}
+
+static void test_training_reports_and_stops(void **state)
+{
+    (void)state;
+    enum { ROWS = 3000 };
+    static uint8_t rows[ROWS * 8];
+    uint64_t seed = 4;
+    for (size_t i = 0; i < sizeof rows; i++) rows[i] = (uint8_t)kbi_random_next(&seed);
+    kb_vocabulary_options o;
+    kb_vocabulary *v;
+    kb_error error;
+    reports r = {0, 0, 0};
+    KB_INIT(o);
+    o.levels = 3;
+    o.report = count_report;
+    o.report_context = &r;
+    assert_int_equal(kb_vocabulary_train(rows, ROWS, 8, &o, NULL, &v, &error), KB_OK);
+    assert_true(r.calls == 3 && r.last == 3 * ROWS);
+    kb_vocabulary_free(v);
+    r = (reports){0, 0, 2};
+    assert_int_equal(kb_vocabulary_train(rows, ROWS, 8, &o, NULL, &v, &error), KB_E_STOPPED);
+    assert_null(v);
+    assert_string_equal(error.text, kb_status_string(KB_E_STOPPED));
+    assert_int_equal(r.calls, 2);
 }
 
 int main(void)
@@ -471,6 +508,7 @@ int main(void)
         cmocka_unit_test(test_counter),               cmocka_unit_test(test_load_and_damage),
         cmocka_unit_test(test_wrong_trees), cmocka_unit_test(test_deep_trees),           cmocka_unit_test(test_create),
         cmocka_unit_test(test_other_models_are_refused), cmocka_unit_test(test_wrong_arguments),
+        cmocka_unit_test(test_training_reports_and_stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

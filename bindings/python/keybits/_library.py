@@ -126,7 +126,7 @@ class _Memory:
 
     def __init__(self) -> None:
         self.workspace = ctypes.c_void_p()
-        check(lib.kb_workspace_create(ctypes.byref(self.workspace)))
+        check(lib.kb_workspace_create(None, ctypes.byref(self.workspace)))
         self.pools: Dict[int, ctypes.c_void_p] = {}
         self._free_workspace = lib.kb_workspace_free
         self._free_pool = lib.kb_pool_free
@@ -201,9 +201,9 @@ def parallel() -> Any:
     pool = pools.get(_threads)
     if pool is None:
         pool = ctypes.c_void_p()
-        check(lib.kb_pool_create(_threads, ctypes.byref(pool)))
+        check(lib.kb_pool_create(_threads, None, ctypes.byref(pool)))
         pools[_threads] = pool
-    return lib.kb_pool_parallel(pool)
+    return pool
 
 
 def version() -> str:

@@ -6,7 +6,7 @@ import sys
 import types
 from pathlib import Path
 
-_HEADERS = ("keybits.h", "index.h", "learn.h", "collection.h")
+_HEADERS = ("keybits.h", "advanced.h", "index.h", "learn.h", "collection.h")
 
 
 def _make(name: str, folder: Path) -> None:

@@ -5,7 +5,7 @@ import json
 import warnings
 import zipfile
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -20,24 +20,23 @@ from .models import SAMPLERS, Model, model_of, presets, scale_of
 from .patches import OCTAVES, check_pixels
 
 
-def _numbers(name_of: Callable[[int], bytes], first: int) -> Dict[str, int]:
+def _numbers(names_of: int, first: int) -> Dict[str, int]:
     """Names of one of the library's tables and their numbers, from the first one on."""
     names: Dict[str, int] = {}
-    while (name := text(name_of(first + len(names)))) != "?":
-        names[name] = first + len(names)
+    while (name := lib.kb_name(names_of, first + len(names))) is not None:
+        names[text(name)] = first + len(names)
     return names
 
 
-_DETECTORS = _numbers(lib.kb_detector_name, 1)
+_DETECTORS = _numbers(_abi.KB_NAMES_DETECTOR, 1)
 #: The detector where none is named.
-DEFAULT_DETECTOR = text(lib.kb_detector_name(lib.kb_detector_default()))
-_ORIENTATIONS = {"default": _abi.KB_ORIENTATION_DEFAULT, "gradient": _abi.KB_ORIENTATION_GRADIENT,
-                 "centroid": _abi.KB_ORIENTATION_CENTROID, "none": _abi.KB_ORIENTATION_NONE}
+DEFAULT_DETECTOR = text(lib.kb_name(_abi.KB_NAMES_DETECTOR, lib.kb_detector_at(0)))
+_ORIENTATIONS = _numbers(_abi.KB_NAMES_ORIENTATION, 0)
 #: Flags of describe, combined: the region leaves the image, is narrower than 8 px, its centre is outside, or a number
 #: is not finite or the size not positive.
 KP_BORDER, KP_SMALL, KP_OUTSIDE, KP_INVALID = (_abi.KB_KP_BORDER, _abi.KB_KP_SMALL, _abi.KB_KP_OUTSIDE,
                                                _abi.KB_KP_INVALID)
-_SELECTIONS = _numbers(lib.kb_selection_name, 0)
+_SELECTIONS = _numbers(_abi.KB_NAMES_SELECTION, 0)
 
 
 def _known(name: str, names: Dict[str, int], what: str) -> None:
@@ -75,7 +74,7 @@ class Detector:
         self.name = name
         self.max_keypoints = whole("max_keypoints", max_keypoints, 1, 1000000)
         #: The factor from keypoint size to described width that belongs to this detector.
-        self.scale = float(lib.kb_detector_scale(_DETECTORS[name]))
+        self.scale = float(lib.kb_model_scale(None, name.encode()))
         #: The revision of the detector's arithmetic: another one finds other keypoints.
         self.revision = int(lib.kb_detector_revision(_DETECTORS[name]))
         self._options = new(_abi.kb_detect_options, detector=_DETECTORS[name], max_keypoints=self.max_keypoints,
@@ -259,9 +258,10 @@ def deviations(image: ImageLike, keypoints: KeypointsLike, detector: Union[str, 
     view, alive = image_view(image, white)
     places = keypoint_array(keypoints)
     sigma = np.zeros(len(places), np.float32)
-    number = detector_of(detector, None)._options.detector
-    check(lib.kb_keypoint_deviations(ctypes.byref(view), address(places), len(places), number, parallel(), workspace(),
-                                     address(sigma)), None, "deviations")
+    features = features_view(places)
+    features.detector = detector_of(detector, None)._options.detector
+    call("deviations", lib.kb_keypoint_deviations, ctypes.byref(view), ctypes.byref(features), parallel(), workspace(),
+         address(sigma))
     del alive
     return sigma
 

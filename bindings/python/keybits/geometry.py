@@ -137,7 +137,7 @@ def _options(geometry: int, threshold: float, confidence: float, max_iterations:
 
 
 def _result(report: Any, inliers: npt.NDArray[np.uint8], calibrated: bool) -> Fit:
-    result = text(lib.kb_fit_result_name(report.result))
+    result = text(lib.kb_name(_abi.KB_NAMES_FIT_RESULT, report.result))
     found = report.result == _abi.KB_FIT_FOUND
     return Fit(np.array(report.model).reshape(3, 3) if found else None, inliers.view(np.bool_), result,
                float(report.rms), int(report.iterations),

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _abi
-from ._arrays import (Keypoints, KeypointsLike, Matches, Rows, RowsLike, address, keypoint_array, keypoint_dtype, match_dtype,
-                      numbers, row_array)
+from ._arrays import (Keypoints, KeypointsLike, Matches, Rows, RowsLike, address, features_view, keypoint_array,
+                      keypoint_dtype, match_dtype, numbers, row_array)
 from ._checked import KeybitsFileError, KeybitsValueError, instance
 from ._files import PathLike, map_file, write_file
 from ._library import check, lib, long_call, new, parallel, text, whole, workspace
@@ -23,7 +23,8 @@ from .models import Model, model_of
 #: different places among them (0: it failed; -1: it was not tried), the kind of geometry (a number of kb_geometry) and
 #: the geometry from the query to the image.
 result_dtype = np.dtype([("id", np.uint64), ("position", np.uint64), ("score", np.float64), ("inliers", np.int32),
-                         ("places", np.int32), ("geometry", np.int32), ("model", np.float64, (3, 3))], align=True)
+                         ("places", np.int32), ("geometry", np.int32), ("model", np.float64, (3, 3)),
+                         ("reserved", np.int32, 5)], align=True)
 #: A node of a vocabulary without its row.
 node_dtype = np.dtype([("first_child", np.uint32), ("children", np.uint32), ("word", np.uint32),
                        ("weight", np.float64)])
@@ -90,8 +91,8 @@ class Vocabulary:
         self._handle = ctypes.c_void_p()
         self._owned = True
         error = _abi.kb_error()
-        check(lib.kb_vocabulary_load(address(data), data.size, ctypes.byref(self._handle), ctypes.byref(error)), error,
-              what)
+        check(lib.kb_vocabulary_load(address(data), data.size, None, ctypes.byref(self._handle), ctypes.byref(error)),
+              error, what)
 
     @classmethod
     def _from_handle(cls, handle: Any, owner: Any = None) -> "Vocabulary":
@@ -135,7 +136,7 @@ class Vocabulary:
                       image_ends=address(ends) if ends is not None else None, images=0 if ends is None else len(ends))
         handle, error = ctypes.c_void_p(), _abi.kb_error()
         check(long_call(lib.kb_vocabulary_train, address(together), len(together), together.shape[1],
-                        ctypes.byref(options), ctypes.byref(handle), ctypes.byref(error),
+                        ctypes.byref(options), None, ctypes.byref(handle), ctypes.byref(error),
                         keep=(together, ends, used, options)), error, "Vocabulary.train")
         return cls._from_handle(handle)
 
@@ -154,7 +155,7 @@ class Vocabulary:
                    weights=address(weight), row_bytes=table.shape[1], branching=branching, levels=levels,
                    model_id=used.id if used else 0, model_name=used.name.encode() if used else None)
         handle, error = ctypes.c_void_p(), _abi.kb_error()
-        check(lib.kb_vocabulary_create(ctypes.byref(spec), ctypes.byref(handle), ctypes.byref(error)), error,
+        check(lib.kb_vocabulary_create(ctypes.byref(spec), None, ctypes.byref(handle), ctypes.byref(error)), error,
               "Vocabulary.from_tree")
         return cls._from_handle(handle)
 
@@ -320,12 +321,11 @@ def _info(handle: Any) -> Any:
 
 
 def _image(handle: Any, position: int) -> IndexImage:
-    image, width, height = _abi.kb_index_image(), ctypes.c_int32(), ctypes.c_int32()
-    if position < 0 or not lib.kb_index_get_image(handle, position, ctypes.byref(image)):
+    image = new(_abi.kb_index_image)
+    if position < 0 or lib.kb_index_get_image(handle, position, ctypes.byref(image), None, None) != _abi.KB_OK:
         raise KeybitsValueError(f"no image at position {position}; there are {_info(handle).positions}")
-    check(lib.kb_index_get_size(handle, position, ctypes.byref(width), ctypes.byref(height)))
     return IndexImage(int(image.id), text(image.name), int(image.rows), int(image.words), bool(image.removed),
-                      (width.value, height.value))
+                      (int(image.width), int(image.height)))
 
 
 class Index:
@@ -339,8 +339,8 @@ class Index:
         self._guarded = _Guarded(lib.kb_index_free, instance("vocabulary", vocabulary, Vocabulary))
         options = new(_abi.kb_index_options, keep_features=int(keep_features), no_signatures=int(not signatures))
         error = _abi.kb_error()
-        check(lib.kb_index_create(vocabulary._handle, ctypes.byref(options), ctypes.byref(self._guarded.handle),
-                                  ctypes.byref(error)), error, "Index")
+        check(lib.kb_index_create(vocabulary._handle, ctypes.byref(options), None,
+                                  ctypes.byref(self._guarded.handle), ctypes.byref(error)), error, "Index")
 
     @classmethod
     def open(cls, path: PathLike, check_all: bool = False) -> "Index":
@@ -350,8 +350,8 @@ class Index:
         data = map_file(path)
         index._guarded = _Guarded(lib.kb_index_free, data)
         error = _abi.kb_error()
-        check(lib.kb_index_load(address(data), data.size, ctypes.byref(index._guarded.handle), ctypes.byref(error)),
-              error, str(path))
+        check(lib.kb_index_load(address(data), data.size, None, ctypes.byref(index._guarded.handle),
+                                ctypes.byref(error)), error, str(path))
         if check_all:
             check(lib.kb_index_check(index._guarded.handle), None, str(path))
         return index
@@ -370,7 +370,7 @@ class Index:
         if isinstance(self._guarded.borrowed, Vocabulary):
             return self._guarded.borrowed
         with self._guarded.reading() as handle:
-            return Vocabulary._from_handle(ctypes.c_void_p(lib.kb_index_get_vocabulary(handle)), self)
+            return Vocabulary._from_handle(ctypes.c_void_p(_info(handle).vocabulary), self)
 
     def add(self, features: FeaturesLike, id: Optional[int] = None, name: str = "",
             keypoints: Optional[KeypointsLike] = None, size: Tuple[int, int] = (0, 0)) -> int:
@@ -408,15 +408,15 @@ class Index:
 
     def features(self, position: int) -> Tuple[Keypoints, Rows]:
         """Keypoints (x, y, size and angle) and rows of the image at a position, of an index that keeps features."""
-        row_bytes, where, count = self.vocabulary.row_bytes, ctypes.c_void_p(), ctypes.c_size_t()
         with self._guarded.reading() as handle:
-            keypoints = np.zeros(_image(handle, position).rows, keypoint_dtype)
-            check(lib.kb_index_get_features(handle, position, address(keypoints), ctypes.byref(where),
-                                            ctypes.byref(count)), None, "Index.features")
-            keypoints = keypoints[:count.value]  # a removed image has none
-            rows = np.empty((len(keypoints), row_bytes), np.uint8)
+            keypoints, error = np.zeros(_image(handle, position).rows, keypoint_dtype), _abi.kb_error()
+            kept = features_view(keypoints)
+            check(lib.kb_index_get_image(handle, position, None, ctypes.byref(kept), ctypes.byref(error)), error,
+                  "Index.features")
+            keypoints = keypoints[:kept.n]  # a removed image has none
+            rows = np.empty((len(keypoints), kept.row_bytes), np.uint8)
             if len(rows):
-                ctypes.memmove(rows.ctypes.data, where, rows.size)
+                ctypes.memmove(rows.ctypes.data, kept.rows, rows.size)
         return keypoints, rows
 
     def query(self, features: FeaturesLike, count: int = 10, *, keypoints: Optional[KeypointsLike] = None,
@@ -490,7 +490,7 @@ def verify_pair(a: Features, b: Features, *, threshold: float = 0, min_places: i
           "verify_pair")
     del alive_a, alive_b
     verified, count = bool(result.verified), int(result.count)
-    return Verification(verified, text(lib.kb_geometry_name(result.geometry)) if verified else "",
+    return Verification(verified, text(lib.kb_name(_abi.KB_NAMES_GEOMETRY, result.geometry)) if verified else "",
                         np.array(result.model).reshape(3, 3) if verified else None, matches[:count],
                         inliers[:count].view(np.bool_), int(result.places), int(result.candidates))
 
@@ -521,7 +521,7 @@ class LoopDetector:
         options = new(_abi.kb_loop_options, window=window, checks=checks, island=island, min_places=min_places,
                       min_score=min_score, geometry=_geometry(geometry), threshold=threshold)
         error = _abi.kb_error()
-        check(lib.kb_loop_detector_create(vocabulary._handle, ctypes.byref(options),
+        check(lib.kb_loop_detector_create(vocabulary._handle, ctypes.byref(options), None,
                                           ctypes.byref(self._guarded.handle), ctypes.byref(error)), error,
               "LoopDetector")
 
@@ -531,7 +531,7 @@ class LoopDetector:
     def add(self, features: FeaturesLike, keypoints: Optional[KeypointsLike] = None) -> Loop:
         """Looks for a loop and adds the image."""
         view, alive = _features(features, keypoints)
-        loop, error = _abi.kb_loop(), _abi.kb_error()
+        loop, error = new(_abi.kb_loop), _abi.kb_error()
         with self._guarded.writing() as handle:
             check(lib.kb_loop_detector_add(handle, ctypes.byref(view), workspace(), ctypes.byref(loop),
                                            ctypes.byref(error)), error, "LoopDetector.add")

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _abi
-from ._arrays import (ImageLike, KeypointsLike, Matches, MatchesLike, RowsLike, address, features_view, image_view,
-                      keypoint_array, match_dtype, numbers, output, row_array)
+from ._arrays import (ImageLike, Keypoints, KeypointsLike, Matches, MatchesLike, RowsLike, address, features_view,
+                      image_view, keypoint_array, match_dtype, numbers, output, row_array)
 from ._checked import KeybitsValueError
 from ._library import call, check, lib, long_call, new, number, parallel, whole, workspace
 from .features import Features, FeaturesLike
@@ -18,7 +18,7 @@ from .models import scale_of
 #: 0, of the line through it in that direction.
 guide_dtype = np.dtype([("x", np.float32), ("y", np.float32), ("radius", np.float32), ("angle", np.float32),
                         ("min_level", np.int32), ("max_level", np.int32), ("line_x", np.float32),
-                        ("line_y", np.float32)])
+                        ("line_y", np.float32), ("reserved", np.int32, 2)])
 #: A match of match_stereo.
 stereo_dtype = np.dtype([("a", np.int32), ("b", np.int32), ("distance", np.float32), ("x", np.float32),
                          ("disparity", np.float32)])
@@ -124,23 +124,27 @@ def filter_matches(keypoints_a: KeypointsLike, keypoints_b: KeypointsLike, match
     return kept[:count.value]
 
 
+def _guides(geometry: int, matrix: npt.NDArray[np.float64], points: Keypoints, size: Tuple[int, int],
+            radius: float) -> npt.NDArray[np.void]:
+    guides = np.zeros(len(points), guide_dtype)
+    other = new(_abi.kb_features, width=size[0], height=size[1])
+    call("guides", lib.kb_guides_fill, geometry, address(matrix), ctypes.byref(features_view(points)),
+         ctypes.byref(other), number("radius", radius, 0), address(guides))
+    return guides
+
+
 def guides_homography(h: npt.ArrayLike, keypoints: KeypointsLike, radius: float) -> npt.NDArray[np.void]:
     """A guide for every keypoint of a: where a homography from a to b sends it."""
     matrix, points = np.ascontiguousarray(h, np.float64).reshape(9), keypoint_array(keypoints)
-    guides = np.empty(len(points), guide_dtype)
-    lib.kb_guides_homography(address(matrix), address(points), len(points), number("radius", radius, 0),
-                             address(guides))
-    return guides
+    return _guides(_abi.KB_GEOMETRY_HOMOGRAPHY, matrix, points, (0, 0), radius)
 
 
 def guides_epipolar(f: npt.ArrayLike, keypoints: KeypointsLike, width: int, height: int,
                     radius: float) -> npt.NDArray[np.void]:
     """A guide for every keypoint of a: its epipolar line in image b of the given size, by the fundamental matrix f."""
     matrix, points = np.ascontiguousarray(f, np.float64).reshape(9), keypoint_array(keypoints)
-    guides = np.empty(len(points), guide_dtype)
-    lib.kb_guides_epipolar(address(matrix), address(points), len(points), whole("width", width, 1),
-                           whole("height", height, 1), number("radius", radius, 0), address(guides))
-    return guides
+    return _guides(_abi.KB_GEOMETRY_FUNDAMENTAL, matrix, points, (whole("width", width, 1), whole("height", height, 1)),
+                   radius)
 
 
 def match_guided(a: RowsLike, guides: npt.ArrayLike, b: RowsLike, keypoints_b: KeypointsLike, *,

@@ -24,23 +24,22 @@ box_dtype = np.dtype([("channel1", np.uint8), ("x1", np.uint8), ("y1", np.uint8)
                       ("threshold", np.float32)])
 
 
+def _names(names_of: int) -> List[str]:
+    """One of the library's lists of names."""
+    names: List[str] = []
+    while (name := lib.kb_name(names_of, len(names))) is not None:
+        names.append(text(name))
+    return names
+
+
 def builtin_models() -> List[str]:
     """The names of the models that this build holds."""
-    names: List[str] = []
-    index = 0
-    while True:
-        available = ctypes.c_int32()
-        name = lib.kb_model_builtin_name(index, ctypes.byref(available))
-        if name is None:
-            return names
-        if available.value:
-            names.append(text(name))
-        index += 1
+    return _names(_abi.KB_NAMES_MODEL)
 
 
 def preset_scale(name: str) -> float:
     """The factor from keypoint size to described width for keypoints of a detector: "orb", "sift", "akaze", ..."""
-    scale = float(lib.kb_preset_scale(str(name).encode()))
+    scale = float(lib.kb_model_scale(None, str(name).encode()))
     if scale == 0:
         raise KeybitsValueError(f"no preset {name!r}; there are {', '.join(presets())}")
     return scale
@@ -48,14 +47,7 @@ def preset_scale(name: str) -> float:
 
 def presets() -> List[str]:
     """The names that preset_scale knows."""
-    names: List[str] = []
-    index = 0
-    while True:
-        preset = lib.kb_preset_at(index)
-        if preset.name is None:
-            return names
-        names.append(text(preset.name))
-        index += 1
+    return _names(_abi.KB_NAMES_PRESET)
 
 
 class Model:
@@ -66,7 +58,7 @@ class Model:
     def __init__(self, name: PathLike = "bag256") -> None:
         self._handle = ctypes.c_void_p()
         if str(name) in builtin_models():
-            check(lib.kb_model_builtin(str(name).encode(), ctypes.byref(self._handle)), None, str(name))
+            check(lib.kb_model_builtin(str(name).encode(), None, ctypes.byref(self._handle)), None, str(name))
         else:
             path = Path(name)
             if not path.exists():
@@ -76,8 +68,8 @@ class Model:
 
     def _read(self, data: bytes, what: str) -> None:
         error = _abi.kb_error()
-        check(lib.kb_model_load(bytes_pointer(data), len(data), ctypes.byref(self._handle), ctypes.byref(error)),
-              error, what)
+        check(lib.kb_model_load(bytes_pointer(data), len(data), None, ctypes.byref(self._handle),
+                                ctypes.byref(error)), error, what)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Model":
@@ -119,7 +111,7 @@ class Model:
                    bias=address(offset) if offset is not None else None)
         model, error = cls.__new__(cls), _abi.kb_error()
         model._handle = ctypes.c_void_p()
-        check(lib.kb_model_create(ctypes.byref(spec), ctypes.byref(model._handle), ctypes.byref(error)), error, name)
+        check(lib.kb_model_create(ctypes.byref(spec), None, ctypes.byref(model._handle), ctypes.byref(error)), error, name)
         return model
 
     def __reduce__(self) -> Tuple[Any, Tuple[bytes]]:  # so that features pass between processes
@@ -147,7 +139,7 @@ class Model:
     @property
     def kind(self) -> str:
         """"bad", "bag", "hashsift", "sift" or "rootsift"."""
-        return text(lib.kb_kind_name(self._spec.kind))
+        return text(lib.kb_name(_abi.KB_NAMES_KIND, self._spec.kind))
 
     @property
     def bits(self) -> int:
@@ -192,7 +184,7 @@ class Model:
     @property
     def sampler(self) -> str:
         """"patch", "image", "octaves" (BAG, and BAG alone) or "cells"."""
-        return text(lib.kb_sampler_name(self._spec.sampler))
+        return text(lib.kb_name(_abi.KB_NAMES_SAMPLER, self._spec.sampler))
 
     @property
     def boxes(self) -> npt.NDArray[np.void]:

@@ -7,7 +7,7 @@ from typing import Optional, Sequence, Union
 import numpy as np
 
 from . import _abi
-from ._arrays import ImageLike, Keypoints, Matches, address, image_view, keypoint_dtype, match_dtype
+from ._arrays import ImageLike, Keypoints, Matches, address, features_view, image_view, keypoint_dtype, match_dtype
 from ._checked import KeybitsValueError
 from ._library import call, lib, new, number, parallel, text, workspace
 from .features import DEFAULT_DETECTOR, Detector, detector_of
@@ -78,12 +78,13 @@ def match_images(a: ImageLike, b: ImageLike, geometry: Optional[str] = "homograp
     n = found.max_keypoints
     keypoints = np.empty((2, n), keypoint_dtype)
     matches, inliers, report = np.empty(n, match_dtype), np.empty(n, np.uint8), new(_abi.kb_fit_report)
-    pair = new(_abi.kb_pair, capacity=n, a=address(keypoints[0]), b=address(keypoints[1]), matches=address(matches),
+    sides = [features_view(keypoints[i]) for i in range(2)]
+    pair = new(_abi.kb_pair, a=ctypes.addressof(sides[0]), b=ctypes.addressof(sides[1]), matches=address(matches),
                inliers=address(inliers), fit=ctypes.addressof(report))
     call("match_images", lib.kb_match_images, used._handle, ctypes.byref(first), ctypes.byref(second),
          ctypes.byref(options), workspace(), ctypes.byref(pair))
     del alive, alive_a, alive_b
     result = _result(report, inliers[:pair.count].copy(), calibrated)._replace(geometry=geometry) if geometry else None
-    return Pair(keypoints[0, :pair.na].copy(), keypoints[1, :pair.nb].copy(), matches[:pair.count].copy(), result,
-                int(report.places), int(pair.candidates), text(lib.kb_look_name(pair.look)), float(pair.rotation),
+    return Pair(keypoints[0, :sides[0].n].copy(), keypoints[1, :sides[1].n].copy(), matches[:pair.count].copy(), result,
+                int(report.places), int(pair.candidates), text(lib.kb_name(_abi.KB_NAMES_LOOK, pair.look)), float(pair.rotation),
                 int(pair.looks))

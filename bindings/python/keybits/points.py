@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _abi
-from ._arrays import ImageLike, address, image_view
+from ._arrays import ImageLike, Keypoints, address, features_view, image_view, keypoint_dtype
 from ._checked import KeybitsValueError
-from ._library import check, lib, new, parallel, workspace
+from ._library import call, check, lib, new, parallel, workspace
 from .features import DEFAULT_DETECTOR, Detector
 
 #: A point of PointTracker: its id, where it is, where it was in the frame before, the correlation of the two windows, and
@@ -31,6 +31,12 @@ def _points(points: npt.ArrayLike, name: str) -> Points:
     return np.ascontiguousarray(array)
 
 
+def _keypoints(points: Points) -> Keypoints:
+    keypoints = np.zeros(len(points), keypoint_dtype)
+    keypoints["x"], keypoints["y"] = points[:, 0], points[:, 1]
+    return keypoints
+
+
 def track_points(image_a: ImageLike, image_b: ImageLike, points: npt.ArrayLike, *,
                  guesses: Optional[npt.ArrayLike] = None, levels: int = 0, iterations: int = 0,
                  min_correlation: float = 0, max_error: float = 0) -> Tuple[Points, npt.NDArray[np.float32]]:
@@ -41,16 +47,17 @@ def track_points(image_a: ImageLike, image_b: ImageLike, points: npt.ArrayLike, 
     correlation of 0.7, and an error of 0.5 px on the way back."""
     (a, alive_a), (b, alive_b) = image_view(image_a), image_view(image_b)
     start = _points(points, "points")
-    to = np.empty_like(start) if guesses is None else _points(guesses, "guesses").copy()
-    if to.shape != start.shape:
-        raise KeybitsValueError(f"{len(start)} points and {len(to)} guesses")
+    expected = start if guesses is None else _points(guesses, "guesses")
+    if expected.shape != start.shape:
+        raise KeybitsValueError(f"{len(start)} points and {len(expected)} guesses")
+    places, to = _keypoints(start), _keypoints(expected)
     correlations = np.zeros(len(start), np.float32)
     options = new(_abi.kb_track_options, levels=levels, iterations=iterations, min_correlation=min_correlation,
                   max_error=max_error, predicted=int(guesses is not None), parallel=parallel())
-    check(lib.kb_track_points(ctypes.byref(a), ctypes.byref(b), address(start), len(start), ctypes.byref(options),
-                              workspace(), address(to), address(correlations)), None, "track_points")
+    call("track_points", lib.kb_track_points, ctypes.byref(a), ctypes.byref(b), ctypes.byref(features_view(places)),
+         ctypes.byref(options), workspace(), ctypes.byref(features_view(to)), address(correlations))
     del alive_a, alive_b
-    return to, correlations
+    return np.stack([to["x"], to["y"]], axis=1), correlations
 
 
 class PointTracker:
@@ -74,8 +81,8 @@ class PointTracker:
         self._lock = threading.Lock()
         self._handle = ctypes.c_void_p()
         error = _abi.kb_error()
-        status = lib.kb_tracker_create(ctypes.byref(options), ctypes.byref(self._handle), ctypes.byref(error))
-        check(status, error if status == _abi.KB_E_ARGUMENT and error.text else None, "PointTracker")
+        status = lib.kb_tracker_create(ctypes.byref(options), None, ctypes.byref(self._handle), ctypes.byref(error))
+        check(status, error if error.text else None, "PointTracker")
         self.max_points = max_points or 300
 
     def add(self, frame: ImageLike, mask: Optional[ImageLike] = None) -> Tracks:
@@ -96,8 +103,9 @@ class PointTracker:
 
     def reset(self) -> None:
         """Forgets all points; ids go on."""
+        tracks, count = np.empty(self.max_points, track_dtype), ctypes.c_size_t()
         with self._lock:
-            lib.kb_tracker_reset(self._handle)
+            check(lib.kb_tracker_add(self._handle, None, None, None, address(tracks), len(tracks), ctypes.byref(count)))
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):

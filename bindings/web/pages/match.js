@@ -31,32 +31,24 @@ function layout() {
   return beside ? [a.width, 0] : [0, a.height];
 }
 
-const MOST_LINES = 120; // more of them hide the pictures
+const MOST_LINES = 80; // more of them hide the pictures
 
-/** Lines between matched keypoints, an even choice of at most MOST_LINES; dots on all of them. */
+/** Faint lines with a dot at either end, for an even choice of at most MOST_LINES matches; of outliers a quarter. */
 function drawMatches(context, { matches, fit, a, b }, [dx, dy], inlier) {
-  const chosen = [...matches.a.keys()].filter((i) => Boolean(fit.inliers[i]) === inlier);
-  const ends = (i) => [a[6 * matches.a[i]], a[6 * matches.a[i] + 1], b[6 * matches.b[i]] + dx,
-    b[6 * matches.b[i] + 1] + dy];
-  const every = Math.ceil(chosen.length / MOST_LINES);
-  const radius = 1.5 * context.lineWidth;
-  context.strokeStyle = context.fillStyle = inlier ? "#19c15c" : "#e5483d";
+  const all = [...matches.a.keys()].filter((i) => Boolean(fit.inliers[i]) === inlier);
+  const every = Math.max(1, Math.ceil(all.length / (inlier ? MOST_LINES : MOST_LINES / 4)));
+  const ends = all.filter((_, k) => k % every === 0).map((i) => [[a[6 * matches.a[i]], a[6 * matches.a[i] + 1]],
+    [b[6 * matches.b[i]] + dx, b[6 * matches.b[i] + 1] + dy]]);
+  const radius = 2.2 * context.lineWidth;
+  context.strokeStyle = context.fillStyle = inlier ? "#46eb6e" : "#e15050";
+  context.globalAlpha = inlier ? 0.57 : 0.4;
   context.beginPath();
-  for (const i of chosen) {
-    const [x1, y1, x2, y2] = ends(i);
-    for (const [x, y] of [[x1, y1], [x2, y2]]) context.rect(x - radius, y - radius, 2 * radius, 2 * radius);
-  }
-  context.fill();
-  context.globalAlpha = 0.6;
-  context.beginPath();
-  for (const [k, i] of chosen.entries()) {
-    if (k % every) continue;
-    const [x1, y1, x2, y2] = ends(i);
-    context.moveTo(x1, y1);
-    context.lineTo(x2, y2);
-  }
+  for (const [from, to] of ends) context.moveTo(...from), context.lineTo(...to);
   context.stroke();
   context.globalAlpha = 1;
+  context.beginPath();
+  for (const [x, y] of ends.flat()) context.moveTo(x, y), context.arc(x, y, radius, 0, 2 * Math.PI);
+  context.fill();
 }
 
 function drawKeypoints(context, keypoints, dx, dy) {
@@ -85,13 +77,15 @@ function draw() {
   if (form.elements.outliers.checked) drawMatches(context, result, [dx, dy], false);
   drawMatches(context, result, [dx, dy], true);
   if (!result.fit.found) return;
-  const { width, height } = slots.a.canvas;
-  const corners = [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]]
+  const { width: w, height: h } = slots.a.canvas;
+  const corners = [[0, 0], [w - 1, 0], [w - 1, h - 1], [0, h - 1]]
     .map(([x, y]) => applyHomography(result.fit.model, x, y)).map(([x, y]) => [x + dx, y + dy]);
-  context.strokeStyle = "#2f9bff";
-  context.lineWidth *= 4;
-  outlinePath(context, corners);
-  context.stroke();
+  for (const [colour, width] of [["#000", 5], ["#ffd228", 2.5]]) { // dark around bright is seen on any picture
+    context.strokeStyle = colour;
+    context.lineWidth = width * Math.max(1, byId("view").width / 900);
+    outlinePath(context, corners);
+    context.stroke();
+  }
 }
 
 function tell() {
