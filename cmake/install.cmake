@@ -43,8 +43,7 @@ set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/keybits)
 install(EXPORT keybitsTargets NAMESPACE keybits:: DESTINATION ${package_folder})
 configure_package_config_file(cmake/keybitsConfig.cmake.in ${PROJECT_BINARY_DIR}/keybitsConfig.cmake
                               INSTALL_DESTINATION ${package_folder} PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
-# Below 1.0 a new minor version may change the interface.
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/keybitsConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/keybitsConfigVersion.cmake COMPATIBILITY SameMajorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/keybitsConfig.cmake ${PROJECT_BINARY_DIR}/keybitsConfigVersion.cmake
         DESTINATION ${package_folder})
 
@@ -83,8 +82,31 @@ configure_file(cmake/keybits-opencv.pc.in ${PROJECT_BINARY_DIR}/keybits-opencv.p
 install(FILES ${PROJECT_BINARY_DIR}/keybits-opencv.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 # ------------------------------------------------------------------------------------------ documents and the licence
-install(FILES README.md NEWS.md LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.png")
+# Links to what is not installed lead to the forge.
+set(forge "https://github.com/keybits/keybits/blob/v${PROJECT_VERSION}")
+file(GLOB pages RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS LICENSE NOTICE README.md NEWS.md
+     SECURITY.md docs/*.md docs/images/*.png)
+foreach(page IN LISTS pages)
+    get_filename_component(folder ${page} DIRECTORY)
+    if(page MATCHES "\\.md$")
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
+        file(READ ${page} text)
+        string(REGEX MATCHALL "\\([A-Za-z0-9./_-]+[#)]" links "${text}")
+        list(REMOVE_DUPLICATES links)
+        foreach(link IN LISTS links)
+            string(REGEX REPLACE "^\\((.*).$" "\\1" target "${link}")
+            get_filename_component(target ${PROJECT_SOURCE_DIR}/${folder}/${target} ABSOLUTE)
+            file(RELATIVE_PATH target ${PROJECT_SOURCE_DIR} ${target})
+            if(EXISTS ${PROJECT_SOURCE_DIR}/${target} AND NOT target IN_LIST pages)
+                string(REGEX MATCH ".$" end "${link}")
+                string(REPLACE "]${link}" "](${forge}/${target}${end}" text "${text}")
+            endif()
+        endforeach()
+        file(WRITE ${PROJECT_BINARY_DIR}/installed-pages/${page} "${text}")
+        set(page ${PROJECT_BINARY_DIR}/installed-pages/${page})
+    endif()
+    install(FILES ${page} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder})
+endforeach()
 
 # `cmake --build BUILD --target uninstall` removes what the last installation wrote.
 if(top_level)

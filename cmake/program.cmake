@@ -54,6 +54,14 @@ if(io_sources AND (KEYBITS_BUILD_CLI OR KEYBITS_BUILD_EVAL))
     target_link_libraries(keybits-io PUBLIC keybits_inside PNG::PNG JPEG::JPEG SQLite::SQLite3 ${JANSSON_LIBRARY})
     target_include_directories(keybits-io PRIVATE ${JANSSON_INCLUDE_DIR})
 
+    # Faster PNGs and further formats, where their libraries are.
+    find_path(LIBDEFLATE_INCLUDE_DIR libdeflate.h)
+    find_library(LIBDEFLATE_LIBRARY deflate)
+    if(LIBDEFLATE_INCLUDE_DIR AND LIBDEFLATE_LIBRARY)
+        target_compile_definitions(keybits-io PUBLIC KB_HAVE_LIBDEFLATE)
+        target_include_directories(keybits-io PRIVATE ${LIBDEFLATE_INCLUDE_DIR})
+        target_link_libraries(keybits-io PUBLIC ${LIBDEFLATE_LIBRARY})
+    endif()
     find_package(TIFF QUIET)
     if(TIFF_FOUND)
         target_compile_definitions(keybits-io PUBLIC KB_HAVE_TIFF)
@@ -124,8 +132,8 @@ if(KEYBITS_BUILD_LEARN AND learn_sources)
             target_link_options(keybits-learn-public PRIVATE -Wl,--exclude-libs,ALL)
         endif()
         set_target_properties(keybits-learn-public PROPERTIES OUTPUT_NAME keybits-learn VERSION ${PROJECT_VERSION}
-                              LINKER_LANGUAGE C EXPORT_NAME learn
-                              SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+                              SOVERSION ${PROJECT_VERSION_MAJOR}
+                              LINKER_LANGUAGE C EXPORT_NAME learn)
         target_link_libraries(keybits-learn-public INTERFACE keybits)
     endif()
     add_library(keybits-learn STATIC $<TARGET_OBJECTS:keybits-learn-objects>)

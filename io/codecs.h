@@ -40,6 +40,8 @@ static inline uint8_t *io_raster_row(const io_raster *raster, int32_t y)
 /* A decoder fills the raster or fails with a sentence; on failure the caller frees raster->samples. */
 typedef bool io_decoder(const io_source *source, bool colour, io_raster *raster, io_error *error);
 io_decoder io_decode_jpeg, io_decode_png, io_decode_pnm, io_decode_bmp;
+/* A usual PNG; false, and no raster, for any other: io_decode_png reads it then, or says what is wrong. */
+bool io_decode_png_plain(const io_source *source, io_raster *raster);
 #ifdef KB_HAVE_WEBP
 io_decoder io_decode_webp;
 #endif

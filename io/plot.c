@@ -13,7 +13,7 @@
 #define WIDTH 480.0
 #define HEIGHT 340.0
 #define LEFT 48.0
-#define RIGHT 12.0
+#define RIGHT 20.0 /* half of the last tick's number */
 #define TOP 12.0
 #define BOTTOM 46.0
 #define LETTER 7.2 /* width of a letter, with some room */

@@ -93,6 +93,7 @@ static bool prepare_raster(const io_source *source, png_structp png, png_infop i
 bool io_decode_png(const io_source *source, bool colour, io_raster *raster, io_error *error)
 {
     (void)colour; /* the caller turns colour into gray */
+    if (io_decode_png_plain(source, raster)) return true;
     png_state state = {source, 0, ""};
     png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &state, on_error, on_warning);
     png_infop info = png ? png_create_info_struct(png) : NULL;

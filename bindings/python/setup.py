@@ -77,6 +77,14 @@ def platform_of(library: Path) -> Optional[str]:
     if data[:2] == b"MZ":
         start = int.from_bytes(data[0x3c:0x40], "little") + 4
         return {0x8664: "win_amd64", 0xaa64: "win_arm64"}.get(int.from_bytes(data[start:start + 2], "little"))
+    if data[:4] == b"\xcf\xfa\xed\xfe":  # Mach-O, whose command 0x32 has the oldest macOS
+        machine = {0x01000007: "x86_64", 0x0100000c: "arm64"}.get(int.from_bytes(data[4:8], "little"))
+        at = 32
+        for _ in range(int.from_bytes(data[16:20], "little")):
+            command, size = (int.from_bytes(data[at + i:at + i + 4], "little") for i in (0, 4))
+            if command == 0x32 and machine:
+                return f"macosx_{data[at + 14]}_{data[at + 13] if data[at + 14] < 11 else 0}_{machine}"
+            at += size
     return None
 
 

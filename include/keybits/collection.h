@@ -36,12 +36,12 @@ KB_API kb_status kb_collection_vocabulary(const char *name, const kb_allocator *
 
 /* Which pairs of images are matched. */
 typedef enum kb_pairs {
-    KB_PAIRS_AUTO = 0,   /* those of the list if there is one, all for up to 100 images, else by retrieval */
+    KB_PAIRS_AUTO = 0,   /* the list if there is one, all pairs for up to 100 images, else by retrieval */
     KB_PAIRS_EXHAUSTIVE, /* all */
     KB_PAIRS_SEQUENTIAL, /* neighbours in the natural order of names */
     KB_PAIRS_RETRIEVAL,  /* the most similar by words */
     KB_PAIRS_GPS,        /* the nearest by the positions in their EXIF data */
-    KB_PAIRS_LIST,       /* those of a list */
+    KB_PAIRS_LIST,       /* the pairs of a list */
     KB_PAIRS_INT32 = 0x7fffffff
 } kb_pairs;
 
@@ -55,7 +55,7 @@ typedef struct kb_collection_options {
     uint32_t struct_size;
     const char *work;       /* the work folder; made if it is not there, in a folder that is */
     const char *model;      /* a built-in name or a .kbm file, with binary rows; bag256 */
-    const char *vocabulary; /* for retrieval: a name or a file; that of 10,000 words for the model */
+    const char *vocabulary; /* for retrieval: a name or a file; NULL: 10,000 words for the model */
     const char *list;       /* a file of two names per line, as the database has them */
     const char *camera;     /* of all images, such as "PINHOLE,2759,2764,1520,1006"; by EXIF or a guess per image */
     kb_pairs pairs;
@@ -118,7 +118,7 @@ KB_API kb_status kb_collection_write_page(kb_collection *collection, const char 
 typedef struct kb_localizer_map_options {
     uint32_t struct_size;
     const char *model;      /* of descriptors: a built-in name or a .kbm file; bag256 */
-    const char *vocabulary; /* a name or a file; that of 10,000 words for the model */
+    const char *vocabulary; /* a name or a file; NULL: 10,000 words for the model */
     kb_detector detector;
     int32_t max_keypoints; /* 2000 */
     int32_t max_size;      /* px: larger images are shrunk until their longer side has so many; 3200; -1: none is */
@@ -141,7 +141,7 @@ KB_API kb_status kb_localizer_build(const char *colmap_model, const char *images
 
 typedef struct kb_localizer_options {
     uint32_t struct_size;
-    const kb_camera *camera; /* of the photograph; NULL: the map's, that of EXIF, or guesses that are refined */
+    const kb_camera *camera; /* of the photograph; NULL: the camera of the map or of EXIF, or guesses that are refined */
     int32_t candidates;      /* images of the map that are matched; 0: 10; up to 64 */
     int32_t min_inliers;     /* 0: 12 */
     double threshold;        /* px, the largest reprojection error; 0: 4 px of the photograph as it is described */

@@ -29,8 +29,8 @@ typedef struct kb_verify_options {
     float max_ratio, max_distance;        /* as in kb_match_options; 0: off */
     const kb_camera *camera_a, *camera_b; /* camera_b NULL: the same as camera_a; both NULL: not known */
     uint64_t seed;
-    double pairs;          /* how many pairs of images the caller tries: chance has as many. 0: a million, so that what is
-                              said of a pair does not depend on what else is in a collection */
+    double pairs;          /* how many pairs of images the caller tries: chance has the same number. 0: a million, so
+                              that a pair is judged alike in every collection */
     int32_t min_places;    /* fewer places are not enough; 0: what chance and repetition ask for */
 } kb_verify_options;
 
@@ -150,7 +150,7 @@ KB_API void kb_index_free(kb_index *index);
 /* Adds an image behind all others; its position counts up from 0. id is the caller's and is not looked at (several
  * images may share one); name (NULL: none, up to 4095 bytes) is kept for the caller. Amortised time grows with the
  * rows and with the logarithm of the images. workspace and error may be NULL. Rows of another model, and keypoints of
- * another detector, revision or size limit than those of the index, or upright beside oriented ones: KB_E_MODEL, as far
+ * another detector, revision or size limit than the index has, or upright beside oriented ones: KB_E_MODEL, as far
  * as both tell; queries too. When keypoints are kept, features must have them. */
 KB_API kb_status kb_index_add(kb_index *index, const kb_features *features, uint64_t id, const char *name,
                               kb_workspace *workspace, kb_error *error);
@@ -167,7 +167,7 @@ KB_API kb_status kb_index_compact(kb_index *index);
 typedef enum kb_scoring {
     KB_SCORING_BINARY = 0, /* rows are compared within each word (docs/index.md); the most accurate with words */
     KB_SCORING_TF_IDF = 1, /* tf-idf under the L1 norm: the scores of DBoW2 with the same vocabulary */
-    KB_SCORING_EXACT = 2,  /* no words: the rows are matched with those of every image. Slow, the reference for recall;
+    KB_SCORING_EXACT = 2,  /* no words: rows are matched with the rows of every image. Slow, the reference for recall;
                             needs kept features. */
     KB_SCORING_INT32 = 0x7fffffff
 } kb_scoring;
@@ -176,7 +176,8 @@ typedef struct kb_index_query_options {
     uint32_t struct_size;
     kb_scoring scoring;
     size_t first_images;  /* search only the first first_images images that were added; 0: all. For sequences. */
-    int32_t verify;       /* this many of the best results are verified (kb_pair_verify), and come first: those that
+    int32_t verify;       /* this many results are verified (kb_pair_verify): of four times as many, those most similar
+                             to a sample of the query's rows. They come first: those that
                              are before the others, each ranked by the similarity of their matches, where inliers count
                              twice; 0: none. Needs kept features, and keypoints in the query. */
     kb_geometry geometry; /* of the verification, as in kb_verify_options */
@@ -299,7 +300,7 @@ typedef struct kb_vocabulary_node {
     uint32_t first_child, children; /* children 0: a leaf */
     uint32_t word;                  /* of a leaf: 0, 1, ... in the order of nodes; else UINT32_MAX */
     double weight;                  /* of a leaf; else 0 */
-    const uint8_t *row;             /* row_bytes; that of the root is zero */
+    const uint8_t *row;             /* row_bytes; zeros for the root */
 } kb_vocabulary_node;
 /* 1, or 0 when there is no such node. */
 KB_API int32_t kb_vocabulary_get_node(const kb_vocabulary *vocabulary, uint32_t index, kb_vocabulary_node *node);
@@ -309,9 +310,9 @@ KB_API int32_t kb_vocabulary_get_node(const kb_vocabulary *vocabulary, uint32_t 
 typedef struct kb_vocabulary_spec {
     uint32_t struct_size;
     uint32_t nodes;            /* with the root, 2 to 2^31 - 1 */
-    const uint32_t *parents;   /* one per node; that of the root is not read */
-    const uint8_t *rows;       /* nodes x row_bytes; that of the root is not read */
-    const double *weights;     /* one per node, finite and not negative; only those of leaves matter */
+    const uint32_t *parents;   /* one per node; the root's is not read */
+    const uint8_t *rows;       /* nodes x row_bytes; the root's is not read */
+    const double *weights;     /* one per node, finite and not negative; only leaves count */
     int32_t row_bytes, branching, levels, scoring;
     kb_weighting weighting;
     uint64_t model_id;

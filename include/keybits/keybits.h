@@ -61,10 +61,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KB_VERSION_MAJOR 0
-#define KB_VERSION_MINOR 1
+#define KB_VERSION_MAJOR 1
+#define KB_VERSION_MINOR 0
 #define KB_VERSION_PATCH 0
-#define KB_VERSION_STRING "0.1.0"
+#define KB_VERSION_STRING "1.0.0"
 #define KB_VERSION (KB_VERSION_MAJOR * 10000 + KB_VERSION_MINOR * 100 + KB_VERSION_PATCH)
 
 #if defined(_WIN32) && defined(KB_SHARED)
@@ -538,7 +538,7 @@ KB_API void kb_homography_apply(const double h[9], double x, double y, double *o
 
 /* ------------------------------------------------------------------------------------------------------- two images */
 
-/* How a pair of images is looked at: the angles that its keypoints are described with, and what is known already. The
+/* How a pair of images is looked at: the angles that its keypoints are described with, and what earlier looks found. The
  * numbers can be combined in options. */
 typedef enum kb_look {
     KB_LOOK_UPRIGHT = 1,  /* no angles: most photographs are taken upright, and angles of keypoints are noisy */
@@ -598,7 +598,7 @@ KB_API kb_status kb_match_images(const kb_model *model, const kb_image *a, const
 KB_API kb_status kb_detect_options_check(const kb_detect_options *options, kb_error *error);
 
 /* The revision of a detector's arithmetic, from 1; 0 for another value. Keypoints of the same options are the same as long
- * as it is, whatever the version of the library: what is kept in files may be compared by it. */
+ * as it is, whatever the version of the library: files compare keypoints by it. */
 KB_API int32_t kb_detector_revision(kb_detector detector);
 /* 1 when a detector has an option, by its name in kb_detect_options ("levels"); also for options that every detector
  * has. 0 for another value or name. kb_detect refuses options that its detector does not have. */
@@ -634,8 +634,8 @@ typedef struct kb_neighbour {
     float distance;
 } kb_neighbour;
 
-/* The k nearest rows of b (k from 1) for every row of a, by Hamming distance: neighbours has room for a->n x k, and
- * those of row i, nearest first, begin at i x k. Ties go to the lowest index; all-zero rows have no neighbours and are
+/* The k nearest rows of b (k from 1) for every row of a, by Hamming distance: neighbours has room for a->n x k; for
+ * row i they begin at i x k, nearest first. Ties go to the lowest index; all-zero rows have no neighbours and are
  * none. Floats give KB_E_KIND. Of the options only parallel matters. options, workspace and error may be NULL. k = 2
  * costs what one neighbour costs; more costs more. */
 KB_API kb_status kb_match_knn(const kb_features *a, const kb_features *b, int32_t k, const kb_match_options *options,
@@ -774,7 +774,7 @@ KB_API kb_status kb_tracker_create(const kb_track_options *options, const kb_all
                                    kb_error *error);
 KB_API void kb_tracker_free(kb_tracker *tracker);
 /* Takes the next frame. tracks has room for max_points, otherwise KB_E_SPACE; *count receives how many there are: first
- * those of before, in their order, without those that were lost or moved onto the mask, then new ones. With fewer than
+ * the tracks of before, in their order, without lost ones and ones on the mask, then new ones. With fewer than
  * 0.9 max_points, the strongest keypoint of every cell of the image that has no point becomes one; max_points cells
  * cover the image. mask (8-bit, the size of the image; may be NULL) hides where it is 0. A frame of another size starts
  * anew, and so does the frame after one that memory did not suffice for. image NULL: a frame is missing; all points are
@@ -829,7 +829,7 @@ KB_API kb_status kb_workspace_reserve(kb_workspace *workspace, const kb_workspac
  * inside a task. Results do not depend on how tasks are distributed. */
 struct kb_parallel {
     uint32_t struct_size; /* set with KB_INIT; otherwise everything runs on the calling thread */
-    int32_t threads; /* how many tasks may run at once; the library splits its work into about as many tasks. Below 2,
+    int32_t threads; /* how many tasks may run at once; the library splits its work into about this many tasks. Below 2,
                         or with run NULL, everything runs on the calling thread. */
     void (*run)(void *self, int32_t count, void (*task)(void *context, int32_t index), void *context);
     void *self;

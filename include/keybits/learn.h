@@ -84,7 +84,7 @@ typedef struct kb_learn_options {
     kb_learn_augment augment; /* NULL: patches as they are. Not for BAG. */
     void *augment_context;
     const kb_box_pair *start; /* bits chosen before, to go on from: `started` of them, in the order of choice, which of
-                                 BAG is not that of a model: kb_learn_progress.boxes. NULL: from the first */
+                                 BAG differs from a model's: kb_learn_progress.boxes. NULL: from the first */
     int32_t started;
     kb_learn_report report;   /* NULL: none */
     void *report_context;
@@ -112,7 +112,7 @@ typedef struct kb_learn_summary {
 } kb_learn_summary;
 
 /* Chooses boxes one bit after the other. boxes has room for options->bits; they come in the order of the model, or,
- * when summary->bits are fewer, in that of choice. Memory: about 4.4 KB x triplets for BAD on samples, 1.2 KB x
+ * when summary->bits are fewer, in the order of choice. Memory: about 4.4 KB x triplets for BAD on samples, 1.2 KB x
  * triplets on cells, 1.3 KB x channels x triplets for BAG.
  * The same patches, options and seed give the same boxes on every machine and any number of threads. KB_E_ARGUMENT for
  * an option out of its range, for descending labels and for less than two points with two patches; KB_E_TABLE for a bit
@@ -177,7 +177,7 @@ typedef struct kb_learn_hash_summary {
 } kb_learn_hash_summary;
 
 /* Learns the map of HashSIFT: weights (bits x 128) and bias (bits) as kb_model_spec takes them, by Adam on a relaxation
- * of the loss. When the report stops it, the tables are those of the last step. The same patches, options and seed give
+ * of the loss. When the report stops it, the tables are as of the last step. The same patches, options and seed give
  * the same tables on any number of threads, on one machine: matrix products go through OpenBLAS where the machine has
  * it (loaded at the first call, and told to use one thread), whose sums differ in the last digits from one processor to
  * another. KB_E_ARGUMENT for an option out of its range, descending labels or less than 8 points with two patches;

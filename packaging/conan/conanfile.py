@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conan 2: the library alone, from the unpacked source tarball: conan create packaging/conan --version VERSION."""
+"""Conan 2: the library alone, from the source tarball: conan create conan --version VERSION."""
 import os
 
 from conan import ConanFile
@@ -21,7 +21,8 @@ class Keybits(ConanFile):
         cmake_layout(self, src_folder="src")
 
     def source(self):
-        get(self, f"{self.url}/releases/download/v{self.version}/keybits-{self.version}.tar.gz", strip_root=True)
+        get(self, f"{self.url}/releases/download/v{self.version}/keybits-{self.version}-source.tar.gz", sha256="@SHA256@",
+            strip_root=True)
 
     def generate(self):
         toolchain = CMakeToolchain(self)

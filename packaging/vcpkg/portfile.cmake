@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# The library alone. KEYBITS_SHA512 is the sum of the release's source tarball (sha512sum keybits-VERSION.tar.gz).
+# The library alone, from the source tarball of the release.
 vcpkg_download_distfile(archive
-    URLS "https://github.com/keybits/keybits/releases/download/v${VERSION}/keybits-${VERSION}.tar.gz"
-    FILENAME "keybits-${VERSION}.tar.gz"
-    SHA512 "${KEYBITS_SHA512}")
+    URLS "https://github.com/keybits/keybits/releases/download/v${VERSION}/keybits-${VERSION}-source.tar.gz"
+    FILENAME "keybits-${VERSION}-source.tar.gz"
+    SHA512 @SHA512@)
 vcpkg_extract_source_archive(SOURCE_PATH ARCHIVE "${archive}")
 vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}"
     OPTIONS -DKEYBITS_BUILD_CLI=OFF -DKEYBITS_BUILD_EVAL=OFF -DKEYBITS_BUILD_LEARN=OFF -DKEYBITS_BUILD_BENCH=OFF

@@ -37,6 +37,9 @@
 #    pragma fp_contract(off)
 #endif
 
+/* C99 has no static assertion. An array may be declared again, as in the amalgamation. */
+#define KBI_STATIC_ASSERT(name, condition) extern char name[(condition) ? 1 : -1]
+
 #define KBI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Internal functions and tables that macros define are static where all sources are one file (scripts/amalgamate). */
@@ -134,7 +137,7 @@ static inline size_t kbi_workspace_mark(const kb_workspace *workspace) { return 
 void kbi_workspace_rewind(kb_workspace *workspace, size_t mark);
 
 /* A workspace that only counts: kbi_workspace_get gives addresses that must not be used, and `peak` tells what a
- * workspace would need. The code that lays out a call's buffers runs on it, so that what is told is exact. */
+ * workspace would need. The code that lays out a call's buffers runs on it, so the number is exact. */
 void kbi_workspace_measure(kb_workspace *workspace);
 /* Makes room for `bytes` in all, in one allocation; the workspace is empty. False when memory is out. */
 bool kbi_workspace_grow(kb_workspace *workspace, size_t bytes);
@@ -184,8 +187,8 @@ double kbi_log(double x);
 /* The largest r with r * r <= v. */
 uint32_t kbi_isqrt(uint64_t v);
 /* Cholesky: a symmetric n x n matrix, of which the lower half is read, becomes its lower factor. False when it is not
- * positive definite: a pivot is at most `least` of its entry. Then b becomes the solution of A x = b. */
-bool kbi_cholesky(double *a, int32_t n, double least);
+ * positive definite: a pivot is at most `min` of its entry. Then b becomes the solution of A x = b. */
+bool kbi_cholesky(double *a, int32_t n, double min);
 void kbi_cholesky_solve(const double *l, int32_t n, double *b);
 
 /* ---- sorting ---- */

@@ -41,7 +41,7 @@ static inline uint32_t kbi_cpu_flags(void)
     uint32_t state = (uint32_t)atomic_load_explicit(&kbi_cpu_state, memory_order_relaxed);
     return state ? state : kbi_cpu_ask();
 }
-/* The flags with those of all features that they build on: AVX2, for instance, comes with SSE4.2. */
+/* The flags, and the flags of all features that they build on: AVX2, for instance, comes with SSE4.2. */
 uint32_t kbi_cpu_closure(uint32_t flags);
 
 #endif

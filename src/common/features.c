@@ -77,7 +77,7 @@ kb_status kbi_features_alike(const kb_features *a, const char *name_a, const kb_
     if (a->revision && b->revision && a->revision != b->revision) field = "revision";
     if (a->detector != b->detector) field = "detector";
     if (!field) return KB_OK;
-    return kbi_fail_at(error, KB_E_MODEL, field, -1, "keypoints of %s (%s) cannot be mixed with those of %s (%s)",
+    return kbi_fail_at(error, KB_E_MODEL, field, -1, "keypoints of %s (%s) cannot be mixed with keypoints of %s (%s)",
                        name_a, origin_text(text[0], a), name_b, origin_text(text[1], b));
 }
 

@@ -77,14 +77,14 @@ uint32_t kbi_isqrt(uint64_t v)
     return (uint32_t)root;
 }
 
-bool kbi_cholesky(double *a, int32_t n, double least)
+bool kbi_cholesky(double *a, int32_t n, double min)
 {
     for (int32_t i = 0; i < n; i++)
         for (int32_t j = 0; j <= i; j++) {
             double sum = a[i * n + j];
             for (int32_t k = 0; k < j; k++) sum -= a[i * n + k] * a[j * n + k];
             if (i > j) a[i * n + j] = sum / a[j * n + j];
-            else if (sum > least * a[i * n + i]) a[i * n + i] = sqrt(sum);
+            else if (sum > min * a[i * n + i]) a[i * n + i] = sqrt(sum);
             else return false;
         }
     return true;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2 on x86: for old processors. */
 /* BAG on one octave (docs/bag.md): the weak descriptors of BAD (bad_grid.c) with the gray values of a box replaced
  * by one of eight channels of gradient, and theta by a multiple of the octave's mean gradient, so that contrast
  * cancels.

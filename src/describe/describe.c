@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* Describing: from keypoints or ready patches to rows (describe.h lists the steps). Workers take the next free regions
  * until none is left. A keypoint's row depends on nothing but the model, the image and the keypoint, so neither threads
  * nor the order of work show in the result. */

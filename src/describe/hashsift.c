@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2 on x86: for old processors. */
 /* HashSIFT (section III-B of the paper): D(x) = sgn(B [f(x), 1]), where f(x) are the 128 values of SIFT and B is
  * learned. Here f(x) are bytes and B is integers: 128 weights and a bias per bit. sgn is stored as 1 and 0
  * (docs/hashsift.md). */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2 on x86: for old processors. */
 /* SIFT of a 32x32 patch in integers (docs/hashsift.md): blur, gradients, eight orientation planes, 4x4 spatial bins,
  * and the normalisations. A histogram entry is (row of bins, column of bins, orientation), orientation fastest.
  *

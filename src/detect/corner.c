@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2 on x86: for old processors. */
 /* Measures of a corner: Harris's response and the direction of the intensity centroid, both from integer sums.
  *
  * Harris: with a, b, c the sums of Ix^2, Iy^2 and Ix Iy over the 7x7 block around the corner (Ix, Iy by Sobel's 3x3

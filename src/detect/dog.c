@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2 on x86: for old processors. */
 /* Extrema of differences of Gaussians (Lowe 2004): a sample that is the largest, or the smallest, of the 27 around
  * it in x, y and scale. A parabola through them gives its place between the samples. Weak ones are dropped, and
  * those on edges, where one principal curvature is more than `edge` times the other: trace^2 / determinant of the

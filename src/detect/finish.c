@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* What a chosen corner needs the pixels of its level for: its place between them, and its angle. */
 #include <math.h>
 

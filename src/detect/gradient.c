@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2 on x86: for old processors. */
 /* The main direction of a region: the peak of its smoothed histogram of gradient directions.
  *
  * The gray of the region is averaged over cells of 4 px of the level in which a keypoint is 31 px wide, and smoothed by 1 2 1:

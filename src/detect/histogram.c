@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2 on x86: for old processors. */
 /* The main directions of a region: a histogram of gradient directions, 36 bins of 10 degrees, weighted by magnitude
  * and a Gaussian 1.5 times as wide as the keypoint, smoothed by [1 4 6 4 1] / 16. Every peak of at least 0.8 of the
  * highest is a direction; a parabola through it and its neighbours gives the place between the bins.

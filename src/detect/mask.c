@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* Where keypoints are wanted: the caller's mask, grown by a margin once, before any detector sees it. */
 #include "detect/detect.h"
 

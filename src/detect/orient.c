@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* Angles for keypoints of any image, any size and any detector: kb_orient. */
 #include <math.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2 on x86: for old processors. */
 /* The next level of a pyramid, row by row, by bilinear interpolation with weights of 1/128: first two rows become
  * one, then its pixels are blended pairwise. A pixel's weight is rounded once when the map is made, so every variant
  * of the rows gives the same bytes. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* Which keypoints to keep. All rules start from the total order, strongest first.
  *
  *   best      the first n.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per image, file or model. */
 /* Calibrated cameras: pixels to rays and back, and the pose of a plane.
  *
  * A ray (x, y, 1) is seen at (fx x' + cx, fy y' + cy), where with r2 = x^2 + y^2

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* A fundamental or essential matrix when most of the scene is one plane.
  *
  * Seven pairs of which five or more lie on a plane do not determine F: any epipole goes with the plane's homography
@@ -99,8 +100,8 @@ static void search_parallax(const fit_kind *kind, const double *plane, const fit
 
 /* The chance that a pair which is off the plane by an error of detection, and so in any direction, is an inlier. Its
  * epipolar line passes through H x1, so of all directions those count that keep x2 within the threshold of that line:
- * (2 / pi) asin(w / d) for the distance d from H x1. In image 2 the half width w is sqrt(2) times that of the Sampson
- * distance, which both images share. The arc cosine is Abramowitz and Stegun's 4.4.45. */
+ * (2 / pi) asin(w / d) for the distance d from H x1. In image 2 the half width w is sqrt(2) times the Sampson
+ * distance's, which both images share. The arc cosine is Abramowitz and Stegun's 4.4.45. */
 static double stray_chance(double distance2, double threshold2)
 {
     double x2 = 2 * threshold2 / distance2;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* The essential matrix between two calibrated cameras: x2^T E x1 = 0 for rays x1, x2, E = [t]x R.
  *
  * E has two equal singular values and one that is zero: E = U diag(s, s, 0) V^T. In the bases U and V a small change
@@ -111,7 +112,7 @@ bool kbi_fit_essential_pose(const double *e, const fit_pairs *pairs, const int32
                             double rotation[9], double translation[3])
 {
     svd3 d;
-    int32_t most = -1;
+    int32_t max = -1;
     if (!decompose(e, &d)) return false;
     for (int32_t candidate = 0; candidate < 4; candidate++) {
         /* R = U W V^T, W the turn by +-90 degrees about the third axis; t = +-u3. */
@@ -121,8 +122,8 @@ bool kbi_fit_essential_pose(const double *e, const fit_pairs *pairs, const int32
         add_outer(&d, 2, 2, 1, r);
         for (int32_t i = 0; i < 3; i++) t[i] = sign * d.u[2][i];
         int32_t front = count_in_front(r, t, pairs, list, count);
-        if (front <= most) continue;
-        most = front;
+        if (front <= max) continue;
+        max = front;
         memcpy(rotation, r, sizeof r);
         memcpy(translation, t, sizeof t);
     }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* The public call: options in, report out. */
 #include <math.h>
 
@@ -79,7 +80,7 @@ static kb_status read_options(const kb_fit_options *given, const fit_kind *kind,
 static bool finite_numbers(const double *values, int32_t n)
 {
     for (int32_t i = 0; i < n; i++)
-        if (!isfinite(values[i])) return false;
+        if (!(fabs(values[i]) <= DBL_MAX)) return false; /* mingw's isfinite warns */
     return true;
 }
 

@@ -45,7 +45,7 @@ typedef struct fit_input {
 typedef struct fit_pairs {
     int32_t n;
     double *x1, *y1, *x2, *y2;
-    double *z1; /* pose only: the points are those of the scene; else NULL */
+    double *z1; /* pose only: Z of the scene points; else NULL */
     float *rough; /* x1, y1, x2, y2 again, n of each, for kind->count_near; NULL: not there */
     fit_input input; /* the caller's pairs, */
     int32_t *origin; /* and the index there */

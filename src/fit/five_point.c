@@ -101,7 +101,7 @@ static bool reduce(double rows[EQUATIONS][CUBIC])
     return true;
 }
 
-/* One row of B(z), lowest power first: the row of u z minus z times that of u, where u is x^2, y^2 or x y. */
+/* One row of B(z), lowest power first: the row of u z minus z times the row of u, where u is x^2, y^2 or x y. */
 typedef struct bilinear {
     double x[4], y[4], one[5];
 } bilinear;

@@ -4,7 +4,7 @@
  * p0 = p, p1 = p', p(k+1) = -(the remainder of p(k-1) by p(k)) x a positive factor. With V(x) the number of changes of
  * sign in p0(x), p1(x), ..., V(a) - V(b) different real roots lie in (a, b]. Intervals are halved until each holds one
  * root, which Newton's method then finds. The chain is kept as quotients, of degree one but for rare polynomials:
- * p(k-1) = q(k) p(k) - s(k) p(k+1), so that a value of the whole chain takes as many multiplications as three of p.
+ * p(k-1) = q(k) p(k) - s(k) p(k+1), so a value of the whole chain costs the multiplications of three values of p.
  * All roots lie within a bound B with |c_n| B^n > sum |c_i| B^i.
  * A double root without a change of sign is not reported. */
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* Absolute pose: where a calibrated camera is, from points of the scene and where it sees them.
  *
  * Minimal solver. Three points at distances s1, s2, s3 along their rays: the law of cosines for every pair of them,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* From the caller's pairs to those that take part: finite, different, best first, normalised. */
 #include <math.h>
 
@@ -45,11 +46,11 @@ typedef struct point_set {
     uint64_t *once, *twice; /* bitmaps */
     int32_t *table;         /* index + 1 of a pair that holds the point; 0: free */
     size_t mask;
-    bool second; /* the points are those of image 2 */
+    bool second; /* the points are in image 2 */
 } point_set;
 
 /* Coordinates of whole pixels differ in their upper bits alone, and products hand bits on upwards only: the upper half
- * of each goes down before it is multiplied, and that of their sum once more. */
+ * of each goes down before it is multiplied, and their sum does once more. */
 uint64_t kbi_fit_hash_point(const double *point, int32_t dimensions)
 {
     uint64_t hash = 0;
@@ -83,7 +84,7 @@ static void mark_points(const point_set *set, const int32_t *order, int32_t n)
     }
 }
 
-/* Whether the point of the k-th pair may be that of another one, too. */
+/* Whether another pair may have the point of the k-th pair, too. */
 static bool may_repeat(const point_set *set, int32_t k)
 {
     return set->twice[set->hash[k] >> 6] >> (set->hash[k] & 63) & 1;

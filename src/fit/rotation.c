@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* Rotations, and the geometry of a camera that only turns: x2 ~ R x1 for rays x1, x2.
  *
  * R has nine entries and three degrees of freedom. A small step keeps it a rotation to first order when it is R times

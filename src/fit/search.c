@@ -16,8 +16,8 @@
  * since most searches have ended by then.
  *
  * A model is scored by a robust sum over all pairs (rho in fit.h). Most models are wrong and leave early, by a
- * sequential probability ratio test (Matas and Chum 2005): with d the share of inliers of a wrong model and e that of
- * one worth having, the likelihood ratio after i pairs with k inliers passes the bound A when k < slope x i - start,
+ * sequential probability ratio test (Matas and Chum 2005): with d and e the shares of inliers of a wrong model and
+ * of one worth having, the likelihood ratio after i pairs with k inliers passes the bound A when k < slope x i - start,
  * a straight line that is computed once for every e.
  *
  * A sample's model that beats all sample models before it is optimised: least squares over pairs within a wide
@@ -306,14 +306,14 @@ void kbi_fit_search(const fit_kind *kind, const fit_pairs *pairs, const fit_limi
                    fit_found *found)
 {
     double models[FIT_MAX_MODELS][FIT_MODEL], record = pairs->n;
-    int32_t sample[FIT_MAX_SAMPLE], stop = limits->max_iterations, number = 0, most = limits->max_iterations;
+    int32_t sample[FIT_MAX_SAMPLE], stop = limits->max_iterations, number = 0, max = limits->max_iterations;
     sampler s = sampler_start(kind, pairs->n, limits);
     sprt line = sprt_for(kind->beta, 0);
     memset(models, 0, sizeof models);
     memset(found, 0, sizeof *found);
     found->score.cost = pairs->n;
-    while (number < stop && number < most) {
-        if (number == FEW_SAMPLES && limits->believable) most = samples_for_least(kind, pairs, limits, scratch);
+    while (number < stop && number < max) {
+        if (number == FEW_SAMPLES && limits->believable) max = samples_for_least(kind, pairs, limits, scratch);
         sampler_draw(&s, ++number, pairs->slot, sample);
         int32_t count = kind->solve(pairs, sample, models);
         for (int32_t m = 0; m < count; m++) {

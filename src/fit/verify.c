@@ -41,8 +41,8 @@ bool kbi_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance, double l
  * overflowed to NaN is there, too. */
 static int64_t cell_along(double x)
 {
-    const double most = 2e9;
-    x = x < most ? (x > -most ? x : -most) : most;
+    const double max = 2e9;
+    x = x < max ? (x > -max ? x : -max) : max;
     int64_t cell = (int64_t)x;
     return cell - ((double)cell > x);
 }
@@ -70,7 +70,7 @@ static bool one_place(const double *a, const double *b, int32_t axes, double rad
     return true;
 }
 
-/* The free entry for a cell, or NULL when a place in its chain is that of the pixels. */
+/* The free entry for a cell, or NULL when its chain has a place with these pixels. */
 static int32_t *place_find(const fit_pairs *pairs, int32_t *table, size_t mask, uint64_t hash, const double *pixels)
 {
     size_t at = (size_t)(hash >> 32) & mask;
@@ -82,7 +82,7 @@ static int32_t *place_find(const fit_pairs *pairs, int32_t *table, size_t mask, 
     return &table[at];
 }
 
-/* Whether no place in the table is that of the slot, which then is entered. The hash of a cell is a sum over the axes. */
+/* Enters the slot, unless the table has its place already; then false. The hash of a cell is a sum over the axes. */
 static bool new_place(const fit_pairs *pairs, int32_t *table, size_t mask, int32_t s)
 {
     static const uint64_t odd[4] = {0x9e3779b97f4a7c15u, 0xbf58476d1ce4e5b9u, 0x94d049bb133111ebu, 0xd6e8feb86659fd93u};
@@ -173,11 +173,11 @@ bool kbi_fit_significant(const fit_kind *kind, const fit_pairs *pairs, const fit
 int32_t kbi_fit_least_inliers(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch)
 {
     int32_t *places = scratch->part.slot, all = kbi_fit_places(pairs, NULL, pairs->n, scratch, places);
-    int32_t most = count_cells(pairs, places, all, scratch), low = kind->sample, high = most;
-    if (!believable(kind, pairs, most, most)) return 0;
+    int32_t max = count_cells(pairs, places, all, scratch), low = kind->sample, high = max;
+    if (!believable(kind, pairs, max, max)) return 0;
     while (low < high) { /* more inliers are more believable */
         int32_t middle = low + (high - low) / 2;
-        if (believable(kind, pairs, most, middle)) high = middle;
+        if (believable(kind, pairs, max, middle)) high = middle;
         else low = middle + 1;
     }
     return high;

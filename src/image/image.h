@@ -109,7 +109,7 @@ uint8_t kbi_keypoint_check(const kb_keypoint *keypoint, double region, int32_t w
  * flags; with OUTSIDE or INVALID only level is set, to -1. */
 uint8_t kbi_sampling_plan(kbi_sampling *sampling, const kb_keypoint *keypoint, double width, kbi_grid grid,
                           const kbi_pyramid *levels);
-/* From the keypoint, where the middle of 32x32 samples is, to that of cells: half a sample along both axes, a
+/* From the keypoint, the middle of 32x32 samples, to the middle of the cells: half a sample along both axes, a
  * quarter of a cell, whose steps a and b are. */
 static inline int32_t kbi_cells_offset_x(int32_t a, int32_t b) { return (a - b) >> 2; }
 static inline int32_t kbi_cells_offset_y(int32_t a, int32_t b) { return (a + b) >> 2; }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2 on x86: for old processors. */
 /* The plain C kernels of this module. */
 #include "image/kernels.h"
 

@@ -45,7 +45,7 @@ typedef struct bag_buffers {
 
 static const uint8_t *row_of(const bag_buffers *b, const kb_features *f, uint64_t key)
 {
-    return f->rows + (size_t)(uint32_t)key / b->per_row * f->row_bytes;
+    return (const uint8_t *)f->rows + (size_t)(uint32_t)key / b->per_row * f->row_bytes;
 }
 
 /* Up to 15 rows, 64 bits at a time: plane k has bit k of the number of rows that have each bit. Adding a row is adding 1
@@ -167,7 +167,8 @@ kb_status kbi_bag_probe(const kb_vocabulary *v, const kb_features *features, uin
     kb_status status = kb_vocabulary_words(v, features, NULL, words, NULL, error);
     for (size_t i = 0; status == KB_OK && i < features->n; i++) {
         uint32_t leaves[KB_MAX_PROBES], kept = 0;
-        uint32_t found = kbi_nearest_leaves(v, kernels, features->rows + i * features->row_bytes, probes, leaves);
+        uint32_t found = kbi_nearest_leaves(v, kernels, (const uint8_t *)features->rows + i * features->row_bytes,
+                                            probes, leaves);
         for (uint32_t p = 0; p < found && kept < probes - 1; p++) {
             uint32_t word = kbi_node_first(v, leaves[p]);
             size_t place = i * probes + kept;

@@ -6,14 +6,14 @@
 
 typedef struct beam {
     uint64_t keys[KB_MAX_PROBES]; /* distance << 32 | node, ascending */
-    uint32_t count, most;
+    uint32_t count, max;
 } beam;
 
 static void beam_insert(beam *b, uint32_t distance, uint32_t node)
 {
     uint64_t key = (uint64_t)distance << 32 | node;
-    if (b->count == b->most && key > b->keys[b->count - 1]) return;
-    uint32_t at = b->count < b->most ? b->count++ : b->count - 1;
+    if (b->count == b->max && key > b->keys[b->count - 1]) return;
+    uint32_t at = b->count < b->max ? b->count++ : b->count - 1;
     for (; at > 0 && b->keys[at - 1] > key; at--) b->keys[at] = b->keys[at - 1];
     b->keys[at] = key;
 }
@@ -32,13 +32,13 @@ static void beam_children(const kb_vocabulary *v, const kbi_match_kernels *kerne
     }
 }
 
-uint32_t kbi_nearest_leaves(const kb_vocabulary *v, const kbi_match_kernels *kernels, const uint8_t *row, uint32_t most,
+uint32_t kbi_nearest_leaves(const kb_vocabulary *v, const kbi_match_kernels *kernels, const uint8_t *row, uint32_t max,
                             uint32_t *leaves)
 {
     beam beams[2], *now = &beams[0], *next = &beams[1]; /* keys beyond count are not set */
     now->keys[0] = 0; /* the root */
     now->count = 1;
-    now->most = next->most = most;
+    now->max = next->max = max;
     for (bool moved = true; moved;) {
         next->count = 0;
         moved = false;

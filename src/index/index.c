@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per image, file or model. */
 /* The index: images come and go. */
 #include "common/features.h"
 #include "index/index.h"

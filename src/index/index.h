@@ -14,15 +14,15 @@ typedef struct kbi_bag {
     double l1;           /* the sum of tf-idf values */
     uint64_t self;       /* the score of the image with itself before normalisation */
 } kbi_bag;
-/* Memory is that of the workspace. */
+/* Memory comes from the workspace. */
 kb_status kbi_bag_create(const kb_vocabulary *v, const kb_features *features, bool signatures,
                          kb_workspace *workspace, kbi_bag *bag, kb_error *error);
 
 /* The same for the words that rows are near to besides their own: each row is in `probes` - 1 of them. The norms stay 0. */
 kb_status kbi_bag_probe(const kb_vocabulary *v, const kb_features *features, uint32_t probes, kb_workspace *workspace,
                         kbi_bag *bag, kb_error *error);
-/* The leaves that a beam search for the `most` (1 to KB_MAX_PROBES) nearest finds, nearest first; the result is how many. */
-uint32_t kbi_nearest_leaves(const kb_vocabulary *v, const kbi_match_kernels *kernels, const uint8_t *row, uint32_t most,
+/* The leaves that a beam search for the `max` (1 to KB_MAX_PROBES) nearest finds, nearest first; the result is how many. */
+uint32_t kbi_nearest_leaves(const kb_vocabulary *v, const kbi_match_kernels *kernels, const uint8_t *row, uint32_t max,
                             uint32_t *leaves);
 
 /* tf-idf of a word of which an image has `count` rows, before normalisation. */

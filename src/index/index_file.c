@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per image, file or model. */
 /* The index file (docs/index-format.md): header, vocabulary, images, names, one segment, kept features, checksum. */
 #include "index/index.h"
 
@@ -34,9 +35,9 @@ static uint64_t part_place(uint64_t *at, uint64_t bytes)
 /* False when a file with these sizes does not fit into memory. */
 static bool parts_of(const layout *l, parts *p)
 {
-    const uint64_t most = (uint64_t)1 << 48; /* each factor is below 2^13, so that no sum overflows */
-    if (l->vocabulary > most || l->images > INT32_MAX || l->names > most || l->words > INT32_MAX ||
-        l->entries > most || l->kept > most)
+    const uint64_t max = (uint64_t)1 << 48; /* each factor is below 2^13, so that no sum overflows */
+    if (l->vocabulary > max || l->images > INT32_MAX || l->names > max || l->words > INT32_MAX ||
+        l->entries > max || l->kept > max)
         return false;
     uint64_t at = HEADER;
     p->vocabulary = part_place(&at, l->vocabulary);

@@ -7,6 +7,8 @@
 
 #define PROBES 2 /* by default. A number that fell as the index grows would make scores fall with it. */
 #define HEAD_NEAR 14 /* of the 64 bits of two heads may differ */
+#define POOL 4
+#define SAMPLE_ROWS 512
 #define LIST_PART 2048 /* entries whose heads are compared with the query's together */
 
 typedef struct query {
@@ -28,7 +30,7 @@ static void score_binary(query *q, const kbi_segment *s, uint64_t begin, uint64_
 {
     size_t row_bytes = q->index->vocabulary->row_bytes, tail = kbi_tail_bytes(row_bytes);
     uint64_t selectivity = kbi_word_selectivity(q->index->vocabulary, q->bag.word[k]);
-    uint32_t most = (uint32_t)(row_bytes < KBI_HEAD ? row_bytes : KBI_HEAD) * HEAD_NEAR / KBI_HEAD;
+    uint32_t max = (uint32_t)(row_bytes < KBI_HEAD ? row_bytes : KBI_HEAD) * HEAD_NEAR / KBI_HEAD;
     uint32_t heads_apart[LIST_PART], tails_apart[LIST_PART];
     int32_t found[LIST_PART + KBI_NEAR_SLACK];
     uint8_t head[KBI_HEAD] = {0};
@@ -37,7 +39,7 @@ static void score_binary(query *q, const kbi_segment *s, uint64_t begin, uint64_
     for (uint64_t from = begin; from < end; from += LIST_PART) {
         size_t count = (size_t)(end - from < LIST_PART ? end - from : LIST_PART);
         const uint8_t *heads = s->column[KBI_COLUMN_HEAD] + from * KBI_HEAD;
-        size_t near = q->kernels->hamming_near(head, heads, count, most, found);
+        size_t near = q->kernels->hamming_near(head, heads, count, max, found);
         q->kernels->hamming_listed(head, heads, found, near, KBI_HEAD, KBI_HEAD, heads_apart);
         if (tail)
             q->kernels->hamming_listed(signature + KBI_HEAD, kbi_entry(s, from) + KBI_ENTRY, found, near, tail,
@@ -233,6 +235,63 @@ static kb_status verify_best(const query *q, const kb_features *f, kb_workspace 
     return KB_OK;
 }
 
+/* ---- sampling ----
+ *
+ * Words lose matches that quantisation separates, so that a picture among clutter can be far down the list. SAMPLE_ROWS
+ * of the query are matched with POOL times as many images as will be verified; the most similar ones come first, the
+ * others stay in the order of their scores. */
+
+static kb_status sample_rows(const kb_features *f, kb_workspace *ws, kb_features *sample)
+{
+    *sample = *f;
+    sample->n = f->n < SAMPLE_ROWS ? f->n : SAMPLE_ROWS;
+    uint8_t *rows = kbi_workspace_array(ws, sample->n, f->row_bytes);
+    if (!rows) return KB_E_MEMORY;
+    for (size_t i = 0; i < sample->n; i++)
+        memcpy(rows + i * f->row_bytes, (const uint8_t *)f->rows + i * f->n / sample->n * f->row_bytes, f->row_bytes);
+    sample->rows = rows;
+    return KB_OK;
+}
+
+/* Moves the most similar of n results to the front, and the next behind it, `front` times. */
+static void most_similar_first(kb_index_result *results, double *similarity, size_t n, size_t front)
+{
+    for (size_t k = 0; k < front && k < n; k++) {
+        size_t best = k;
+        for (size_t i = k + 1; i < n; i++)
+            if (similarity[i] > similarity[best]) best = i;
+        kb_index_result moved = results[best];
+        double with = similarity[best];
+        for (; best > k; best--) results[best] = results[best - 1], similarity[best] = similarity[best - 1];
+        results[k] = moved;
+        similarity[k] = with;
+    }
+}
+
+static kb_status take_similar(const query *q, const kb_features *f, kb_workspace *ws, kb_index_result *results,
+                              size_t capacity, size_t *count)
+{
+    size_t verify = (size_t)q->o->verify, sampled = verify < q->images / POOL ? verify * POOL : q->images;
+    size_t room = sampled > capacity ? sampled : capacity;
+    kb_features sample;
+    kb_index_result *pool = kbi_workspace_array(ws, room, sizeof *pool);
+    double *similarity = kbi_workspace_array(ws, sampled, sizeof *similarity);
+    kb_status status = pool && similarity ? sample_rows(f, ws, &sample) : KB_E_MEMORY;
+    if (status != KB_OK) return status;
+    size_t n = take_best(q, pool, room);
+    if (sampled > n) sampled = n;
+    for (size_t i = 0; i < sampled && status == KB_OK; i++) {
+        size_t mark = kbi_workspace_mark(ws);
+        status = kbi_index_exact(q->index, &sample, pool[i].position, q->similarity, ws, &similarity[i]);
+        kbi_workspace_rewind(ws, mark);
+    }
+    if (status != KB_OK) return status;
+    most_similar_first(pool, similarity, sampled, verify);
+    *count = n < capacity ? n : capacity;
+    if (*count > 0) memcpy(results, pool, *count * sizeof *results);
+    return KB_OK;
+}
+
 static kb_status query_run(query *q, const kb_features *f, kb_workspace *ws, kb_index_result *results,
                            size_t capacity, size_t *count, kb_error *error)
 {
@@ -245,8 +304,11 @@ static kb_status query_run(query *q, const kb_features *f, kb_workspace *ws, kb_
     kb_status status =
         q->o->scoring == KB_SCORING_EXACT ? query_exact(q, f, ws, error) : query_words(q, f, ws, error);
     if (status != KB_OK) return status;
-    *count = take_best(q, results, capacity);
-    status = verify_best(q, f, ws, results, *count);
+    if (q->o->verify > 0 && q->o->scoring != KB_SCORING_EXACT)
+        status = take_similar(q, f, ws, results, capacity, count);
+    else
+        *count = take_best(q, results, capacity);
+    if (status == KB_OK) status = verify_best(q, f, ws, results, *count);
     return status == KB_OK ? KB_OK : kbi_fail(error, status, "%s", kb_status_string(status));
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per image, file or model. */
 /* Loop closing in a sequence: candidates from the index without the last images, grouped into islands of neighbours,
  * the best image of the best islands checked by matching and geometry.
  *
@@ -121,12 +122,12 @@ static size_t candidates_keep(const kb_loop_detector *d, kb_index_result *result
 }
 
 /* Candidates in the order of scores: each joins an island that it is near to, or starts one. */
-static size_t islands_build(const kb_loop_detector *d, const kb_index_result *results, size_t count, double least,
+static size_t islands_build(const kb_loop_detector *d, const kb_index_result *results, size_t count, double min,
                             island *islands)
 {
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
-        if (results[i].score < least) break;
+        if (results[i].score < min) break;
         size_t at = results[i].position, reach = (size_t)d->o.island, k = 0;
         while (k < n && (at + reach < islands[k].first || at > islands[k].last + reach)) k++;
         if (k == n) {
@@ -200,8 +201,8 @@ static kb_status find_loop(kb_loop_detector *d, const kb_features *f, kb_workspa
     *neighbour = neighbour_score(d, results, count);
     if (neighbour_note(d, *neighbour) != KB_OK) return kbi_fail(error, KB_E_MEMORY, "out of memory");
     count = candidates_keep(d, results, count);
-    double least = d->o.min_score * d->neighbours[d->count / 2];
-    size_t n = islands_build(d, results, count, least < CERTAIN_SCORE ? least : CERTAIN_SCORE, islands);
+    double min = d->o.min_score * d->neighbours[d->count / 2];
+    size_t n = islands_build(d, results, count, min < CERTAIN_SCORE ? min : CERTAIN_SCORE, islands);
     status = check_islands(d, f, islands, n, results, ws, loop);
     return status == KB_OK ? KB_OK : kbi_fail(error, status, "%s", kb_status_string(status));
 }

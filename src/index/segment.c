@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per image, file or model. */
 /* Segments of inverted lists: making one out of an image, and merging. */
 #include "index/index.h"
 
@@ -53,13 +54,13 @@ static void writer_word(segment_writer *w, uint32_t word)
 /* The least word at the cursors; UINT64_MAX: all are at their ends. */
 static uint64_t least_word(const kbi_segment *segments, size_t count, const size_t *cursor)
 {
-    uint64_t least = UINT64_MAX;
+    uint64_t min = UINT64_MAX;
     for (size_t i = 0; i < count; i++) {
         if (cursor[i] >= segments[i].words) continue;
         uint32_t word = kbi_directory_word(&segments[i], cursor[i]);
-        if (word < least) least = word;
+        if (word < min) min = word;
     }
-    return least;
+    return min;
 }
 
 static bool entry_stays(const kb_index *index, const kbi_segment *s, uint64_t entry)
@@ -150,7 +151,7 @@ kb_status kbi_segments_merge(kb_index *index, size_t first, size_t count, const 
         room.words += segments[i].words;
         room.entries += segments[i].entries;
     }
-    if (index->removed > 0) room = kbi_segments_count(index, first, count); /* no room for what is gone */
+    if (index->removed > 0) room = kbi_segments_count(index, first, count); /* no room for removed images */
     if (room.words > index->vocabulary->words) room.words = index->vocabulary->words;
     if (!writer_create(&m.w, &merged, index, room.words, room.entries)) return KB_E_MEMORY;
     kbi_segments_walk(index, first, count, &visitor);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per image, file or model. */
 /* The vocabulary file (docs/index-format.md): little endian, a header of 144 bytes, the tree, the rows of its nodes,
  * the weights of its words. Loading checks it and keeps a pointer. */
 #include "index/vocabulary.h"
@@ -99,14 +100,14 @@ static kb_status check_numbers(const uint8_t *block, size_t size, kb_error *erro
 {
     static const struct {
         const char *name;
-        uint32_t least, most;
+        uint32_t min, max;
     } ranges[] = {{"row bytes", 1, 4096}, {"branching", 1, 1 << 20}, {"levels", 1, KBI_MAX_DEPTH}, {"nodes", 2, INT32_MAX},
                   {"words", 1, INT32_MAX}, {"scoring", 0, 5}, {"weighting", 0, 3}};
     for (size_t i = 0; i < KBI_COUNT(ranges); i++) {
         uint32_t v = kbi_get_u32(block + 12 + 4 * i);
-        if (v < ranges[i].least || v > ranges[i].most)
+        if (v < ranges[i].min || v > ranges[i].max)
             return kbi_fail(error, KB_E_TABLE, "vocabulary: %s is %u, not %u to %u", ranges[i].name, v,
-                            ranges[i].least, ranges[i].most);
+                            ranges[i].min, ranges[i].max);
     }
     uint32_t weight_bytes = kbi_get_u32(block + 40);
     if (weight_bytes != 4 && weight_bytes != 8)
@@ -231,7 +232,7 @@ kb_status kb_vocabulary_get_info(const kb_vocabulary *vocabulary, kb_vocabulary_
         .branching = (int32_t)kbi_get_u32(vocabulary->block + 16),
         .levels = (int32_t)kbi_get_u32(vocabulary->block + 20),
         .scoring = (int32_t)kbi_get_u32(vocabulary->block + 32),
-        .weighting = (kb_weighting)kbi_get_u32(vocabulary->block + 36),
+        .weighting = (int32_t)kbi_get_u32(vocabulary->block + 36),
         .model_id = vocabulary->model_id,
         .model_name = vocabulary->model_name,
         .bytes = vocabulary->size,

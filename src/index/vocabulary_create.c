@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per image, file or model. */
 /* A vocabulary out of a tree that comes from elsewhere: parents become lists of children. */
 #include "index/vocabulary.h"
 

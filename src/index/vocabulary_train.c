@@ -127,7 +127,7 @@ static void assign_chunk(void *context, int32_t chunk)
 /* ---- parting ---- */
 
 /* Parts a node's list by label, keeping the order; its centres that got rows move to the front, and `found` counts
- * them. Their sizes go to `spare`, which is free there after the copy: a node has at least as many rows as children. */
+ * them. Their sizes go to `spare`, which is free there after the copy: a node has no more children than rows. */
 static void part_node(trainer *t, uint32_t node)
 {
     const train_node *x = &t->nodes[node];

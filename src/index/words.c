@@ -32,11 +32,11 @@ kb_status kbi_features_check(const kb_features *features, kb_features *read, siz
 
 static uint32_t nearest_child(const assignment *a, const uint8_t *row, uint32_t first, uint32_t children)
 {
-    const uint32_t most = KBI_HAMMING_BLOCK_ROWS;
+    const uint32_t max = KBI_HAMMING_BLOCK_ROWS;
     uint32_t nearest = KBI_NO_NEIGHBOUR, chosen = 0;
-    for (uint32_t from = 0; from < children; from += most) {
+    for (uint32_t from = 0; from < children; from += max) {
         uint32_t left = children - from;
-        uint32_t best = a->kernels->hamming_nearest(row, kbi_node_row(a->v, first + from), left < most ? left : most,
+        uint32_t best = a->kernels->hamming_nearest(row, kbi_node_row(a->v, first + from), left < max ? left : max,
                                                    a->v->row_bytes);
         if (best >> 16 >= nearest) continue;
         nearest = best >> 16;

@@ -99,7 +99,7 @@ static void lattice_make(lattice *l, const kbi_frame *f, const kbi_pyramid *leve
     l->down[1] = to_fixed(f->a[3]);
 }
 
-/* Whether the neighbours of all samples are pixels: those of the corners are. */
+/* Whether the neighbours of all samples are pixels; it suffices that the corners have theirs. */
 static bool lattice_inside(const lattice *l, int32_t side)
 {
     for (int corner = 0; corner < 4; corner++) {
@@ -128,7 +128,7 @@ static void sample_row_inside(const lattice *l, int32_t x, int32_t y, int32_t si
     }
 }
 
-/* Samples one px apart, as a translation leaves them, have one fraction; the sums are those of blend(). */
+/* Samples one px apart, as a translation leaves them, have one fraction; the sums equal those that blend() gives. */
 static bool lattice_is_straight(const lattice *l)
 {
     return l->right[0] == 65536 && l->down[1] == 65536 && l->right[1] == 0 && l->down[0] == 0;

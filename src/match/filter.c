@@ -4,7 +4,7 @@
  * A match of two keypoints with sizes and angles is a hypothesis of the similarity around it: as complex numbers, an
  * offset d in image a becomes m d in image b, m = (size_b / size_a) e^(i (angle_b - angle_a)). Two matches whose
  * keypoints are neighbours in image a support each other when their similarities agree, up to the errors that
- * detectors make in angle and scale, and when the offset of their points in b is that of a under the mean of both:
+ * detectors make in angle and scale, and when the mean of both takes the offset of their points in a to b:
  *     |d_b - m d_a| <= tolerance |m d_a| + SLACK (mean size in b).
  * The points of wrong matches lie anywhere in b, so a wrong match finds support by chance only. The first round
  * keeps what has one supporter; the second asks for `min_support` among these, so that wrong matches cannot keep each
@@ -118,15 +118,15 @@ static bool filter_agree(const filter_job *job, int32_t i, int32_t j)
     return e.d2 <= limit * limit;
 }
 
-static void filter_count_between(const filter_job *job, int32_t least, int32_t i, int32_t from, int32_t to)
+static void filter_count_between(const filter_job *job, int32_t min, int32_t i, int32_t from, int32_t to)
 {
     int32_t *support = job->sorted.support;
     if (to - from > NEIGHBOURS) to = from + NEIGHBOURS;
     for (int32_t j = from; j < to; j += KBI_FILTER_BLOCK) {
-        uint32_t may = job->kernels->filter_block(&job->sorted, i, j, least);
+        uint32_t may = job->kernels->filter_block(&job->sorted, i, j, min);
         if (to - j < KBI_FILTER_BLOCK) may &= ((uint32_t)1 << (to - j)) - 1;
         for (int32_t k = j; may; k++, may >>= 1) {
-            if (!(may & 1) || (support[i] >= least && support[k] >= least)) continue;
+            if (!(may & 1) || (support[i] >= min && support[k] >= min)) continue;
             if (!filter_agree(job, i, k)) continue;
             support[i]++;
             support[k]++;
@@ -134,21 +134,21 @@ static void filter_count_between(const filter_job *job, int32_t least, int32_t i
     }
 }
 
-/* Counts support as far as `least`. Every pair of neighbours once: with what follows in the cell and the cell to the
+/* Counts support as far as `min`. Every pair of neighbours once: with what follows in the cell and the cell to the
  * right, and with the row below. What was dropped takes no part: it would find no support among what was kept. */
-static void filter_count_support(const filter_job *job, int32_t least)
+static void filter_count_support(const filter_job *job, int32_t min)
 {
     const int32_t *start = job->grid.start, columns = job->grid.columns, rows = job->grid.rows;
-    for (int32_t i = 0; i < job->n; i++) job->sorted.support[i] = job->kept[i] ? 0 : least; /* these want no more */
+    for (int32_t i = 0; i < job->n; i++) job->sorted.support[i] = job->kept[i] ? 0 : min; /* these want no more */
     for (int32_t y = 0; y < rows; y++) {
         for (int32_t x = 0; x < columns; x++) {
             int32_t c = y * columns + x, end = start[c + 1], last = x + 1 == columns;
             for (int32_t i = start[c]; i < end; i++) {
                 if (!job->kept[i]) continue;
-                filter_count_between(job, least, i, i + 1, last ? end : start[c + 2]);
+                filter_count_between(job, min, i, i + 1, last ? end : start[c + 2]);
                 if (y + 1 == rows) continue;
                 int32_t below = c + columns;
-                filter_count_between(job, least, i, start[below - (x > 0)], start[below + 2 - last]);
+                filter_count_between(job, min, i, start[below - (x > 0)], start[below + 2 - last]);
             }
         }
     }
@@ -170,10 +170,10 @@ static void filter_run(filter_job *job)
     memset(job->kept, 1, (size_t)job->n);
     memset(job->sorted.support + job->n, 0, KBI_FILTER_BLOCK * sizeof *job->sorted.support);
     for (int32_t round = 0; round < 2; round++) {
-        int32_t least = round == 0 ? 1 : job->min_support;
-        filter_count_support(job, least);
+        int32_t min = round == 0 ? 1 : job->min_support;
+        filter_count_support(job, min);
         for (int32_t i = 0; i < job->n; i++) {
-            job->kept[i] = job->kept[i] && job->sorted.support[i] >= least;
+            job->kept[i] = job->kept[i] && job->sorted.support[i] >= min;
             if (!job->kept[i]) job->sorted.column[KBI_FILTER_MX][i] = job->sorted.column[KBI_FILTER_MY][i] = 0;
         }
     }

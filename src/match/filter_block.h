@@ -37,8 +37,8 @@ static inline kbi_filter_error kbi_filter_compare(float *const c[KBI_FILTER_COLU
     return (kbi_filter_error){px * px + py * py, dx * dx + dy * dy};
 }
 
-/* Bit l is set when node j + l may support node i: one of both has less support than `least`, and all conditions hold
+/* Bit l is set when node j + l may support node i: one of both has less support than `min`, and all conditions hold
  * but the last, of which (s + t)^2 <= 2 s^2 + 2 t^2 is used. For KBI_FILTER_BLOCK nodes. */
-uint32_t kbi_filter_block(const kbi_filter_nodes *nodes, int32_t i, int32_t j, int32_t least);
+uint32_t kbi_filter_block(const kbi_filter_nodes *nodes, int32_t i, int32_t j, int32_t min);
 
 #endif

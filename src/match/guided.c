@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* Guided matching: every query has a point or a line where it is expected, and is compared with the keypoints near it
  * only. The ratio and distance tests come first, then one-to-one; last go matches whose turn few others have. */
 #include <math.h>
@@ -53,14 +54,14 @@ static int32_t guided_turn(float from, float to)
 /* The three fullest bins, of them only those with a tenth of the fullest: the rule of ORB-SLAM. */
 static void fullest_bins(const size_t bins[TURN_BINS], bool good[TURN_BINS])
 {
-    size_t most = 0;
+    size_t max = 0;
     memset(good, 0, TURN_BINS * sizeof *good);
     for (int32_t k = 0; k < 3; k++) {
         int32_t best = -1;
         for (int32_t bin = 0; bin < TURN_BINS; bin++)
             if (!good[bin] && (best < 0 || bins[bin] > bins[best])) best = bin;
-        if (k == 0) most = bins[best];
-        if (10 * bins[best] >= most) good[best] = true;
+        if (k == 0) max = bins[best];
+        if (10 * bins[best] >= max) good[best] = true;
     }
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2 on x86: for old processors. */
 /* The kernels of this module in plain C. */
 #include "common/cpu.h"
 #include "match/hamming_rows.h"
@@ -28,9 +29,9 @@ uint32_t kbi_hamming_nearest(const uint8_t *query, const uint8_t *rows, size_t n
     return hamming_nearest_row(query, rows, n, row_bytes, COUNTS);
 }
 
-size_t kbi_hamming_near(const uint8_t *query, const uint8_t *words, size_t n, uint32_t most, int32_t *found)
+size_t kbi_hamming_near(const uint8_t *query, const uint8_t *words, size_t n, uint32_t max, int32_t *found)
 {
-    return hamming_near_words(query, words, n, most, found, COUNTS);
+    return hamming_near_words(query, words, n, max, found, COUNTS);
 }
 
 /* Without branches, since whether a point is inside cannot be foreseen. */

@@ -112,12 +112,12 @@ ALWAYS_INLINE void hamming_listed_rows(const uint8_t *query, const uint8_t *rows
 ALWAYS_INLINE uint32_t hamming_nearest_of(const uint8_t *query, const uint8_t *rows, size_t n, size_t row_bytes,
                                           bool instruction)
 {
-    uint32_t least = KBI_NO_NEIGHBOUR;
+    uint32_t min = KBI_NO_NEIGHBOUR;
     for (size_t i = 0; i < n; i++) {
         uint32_t key = hamming_distance(query, rows + i * row_bytes, row_bytes, instruction) << 16 | (uint32_t)i;
-        least = key < least ? key : least;
+        min = key < min ? key : min;
     }
-    return least;
+    return min;
 }
 
 /* The contract of the kernel hamming_nearest. */
@@ -129,14 +129,14 @@ ALWAYS_INLINE uint32_t hamming_nearest_row(const uint8_t *query, const uint8_t *
 }
 
 /* The contract of the kernel hamming_near. */
-ALWAYS_INLINE size_t hamming_near_words(const uint8_t *query, const uint8_t *words, size_t n, uint32_t most,
+ALWAYS_INLINE size_t hamming_near_words(const uint8_t *query, const uint8_t *words, size_t n, uint32_t max,
                                         int32_t *found, bool instruction)
 {
     const uint64_t word = load64(query);
     size_t count = 0;
     for (size_t i = 0; i < n; i++) { /* no branch: which ones are near cannot be predicted */
         found[count] = (int32_t)i;
-        count += count_bits(word ^ load64(words + 8 * i), instruction) <= most;
+        count += count_bits(word ^ load64(words + 8 * i), instruction) <= max;
     }
     return count;
 }

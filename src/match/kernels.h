@@ -25,15 +25,15 @@ typedef struct kbi_match_kernels {
                            size_t row_bytes, size_t stride, uint32_t *distances);
     /* The least (distance << 16 | i) over the rows i below n, 1 to KBI_HAMMING_BLOCK_ROWS. */
     uint32_t (*hamming_nearest)(const uint8_t *query, const uint8_t *rows, size_t n, size_t row_bytes);
-    /* Lists the words of 8 bytes whose distance from the query, another one, is at most `most`, ascending. The
+    /* Lists the words of 8 bytes whose distance from the query, another one, is at most `max`, ascending. The
      * result is how many there are; found has room for KBI_NEAR_SLACK more than n, which may be written too. */
-    size_t (*hamming_near)(const uint8_t *query, const uint8_t *words, size_t n, uint32_t most, int32_t *found);
+    size_t (*hamming_near)(const uint8_t *query, const uint8_t *words, size_t n, uint32_t max, int32_t *found);
     /* Lists the k from `from` to `to` - 1 whose point (x[k], y[k]) and level[k] lie in the circle; returns how many. The
      * arrays, and `listed`, which has room for all, reach KBI_LIST_SLACK elements further. */
     size_t (*list_circle)(const float *x, const float *y, const int32_t *level, int32_t from, int32_t to,
                           const kbi_circle *circle, int32_t *listed);
     /* kbi_filter_block. */
-    uint32_t (*filter_block)(const kbi_filter_nodes *nodes, int32_t i, int32_t j, int32_t least);
+    uint32_t (*filter_block)(const kbi_filter_nodes *nodes, int32_t i, int32_t j, int32_t min);
 } kbi_match_kernels;
 
 /* SLOT(module, slot) for every slot. */
@@ -45,7 +45,7 @@ typedef struct kbi_match_kernels {
 void kbi_hamming_listed(const uint8_t *query, const uint8_t *rows, const int32_t *listed, size_t n, size_t row_bytes,
                         size_t stride, uint32_t *distances);
 uint32_t kbi_hamming_nearest(const uint8_t *query, const uint8_t *rows, size_t n, size_t row_bytes);
-size_t kbi_hamming_near(const uint8_t *query, const uint8_t *words, size_t n, uint32_t most, int32_t *found);
+size_t kbi_hamming_near(const uint8_t *query, const uint8_t *words, size_t n, uint32_t max, int32_t *found);
 size_t kbi_list_circle(const float *x, const float *y, const int32_t *level, int32_t from, int32_t to,
                        const kbi_circle *circle, int32_t *listed);
 extern const kbi_match_kernels kbi_match_kernels_c;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* Nearest neighbours, in one pass over the matrix of distances.
  *
  * The matrix has a row per row of a and a column per row of b. It is walked once, in tiles that fit into the first
@@ -113,11 +114,11 @@ static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 static size_t claim_rows(search *s, size_t *first)
 {
     size_t rows, workers = (size_t)s->workers;
-    size_t least = min_size(s->kernels->least_rows, (s->a.count + workers - 1) / workers);
+    size_t min = min_size(s->kernels->least_rows, (s->a.count + workers - 1) / workers);
     *first = atomic_load_explicit(&s->next, memory_order_relaxed);
     do {
         size_t left = s->a.count - *first, share = workers == 1 ? left : left / workers / 2;
-        rows = min_size(left, min_size(share < least ? least : share, TILE_ROWS));
+        rows = min_size(left, min_size(share < min ? min : share, TILE_ROWS));
     } while (!atomic_compare_exchange_weak_explicit(&s->next, first, *first + rows, memory_order_relaxed,
                                                     memory_order_relaxed));
     return rows;

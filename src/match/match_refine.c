@@ -86,8 +86,8 @@ static void refine_piece(void *context, int32_t piece)
 /* Some per thread, since matches differ in the steps they take. */
 static int32_t refine_pieces(size_t n, int32_t threads)
 {
-    size_t most = threads > 1 ? 4 * (size_t)threads : 1, pieces = n / 64 + 1;
-    return (int32_t)(pieces < most ? pieces : most);
+    size_t max = threads > 1 ? 4 * (size_t)threads : 1, pieces = n / 64 + 1;
+    return (int32_t)(pieces < max ? pieces : max);
 }
 
 /* ---- pyramids ---- */

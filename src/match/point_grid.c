@@ -13,15 +13,15 @@ static float coordinate(const float *first, size_t stride, int32_t i)
 /* The range of the coordinates, without those that are not finite or very far away. */
 static void extent_of(const float *first, size_t stride, int32_t n, float *low, float *extent)
 {
-    float least = FAR, most = -FAR;
+    float min = FAR, max = -FAR;
     for (int32_t i = 0; i < n; i++) {
         float v = coordinate(first, stride, i);
         if (!(v > -FAR && v < FAR)) continue;
-        least = v < least ? v : least;
-        most = v > most ? v : most;
+        min = v < min ? v : min;
+        max = v > max ? v : max;
     }
-    *low = least <= most ? least : 0;
-    *extent = least <= most ? most - least + 1 : 1;
+    *low = min <= max ? min : 0;
+    *extent = min <= max ? max - min + 1 : 1;
 }
 
 bool kbi_grid_build(kbi_point_grid *grid, const float *x, const float *y, size_t stride, int32_t n, float per_cell,

@@ -17,7 +17,7 @@ typedef struct kbi_point_grid {
 bool kbi_grid_build(kbi_point_grid *grid, const float *x, const float *y, size_t stride, int32_t n, float per_cell,
                     kb_workspace *workspace);
 
-/* Takes the memory of a grid with as many cells as there can be (kbi_workspace_measure). */
+/* Takes the memory of a grid with the largest number of cells (kbi_workspace_measure). */
 bool kbi_grid_measure(size_t n, kb_workspace *workspace);
 
 /* The column (or row) of a coordinate, inside the grid for every number, NaN too. */

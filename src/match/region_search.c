@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keypoints of b and their rows are copied in the order of a grid, so that those of neighbouring cells follow each
+/* The keypoints of b and their rows are copied in the order of a grid, so that keypoints of neighbour cells follow each
  * other. A query goes through the runs of its cells: the keypoints in its region are listed, and their distances
  * counted. */
 #include <math.h>

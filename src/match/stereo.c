@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* Matching along the rows of a rectified stereo pair.
  *
  * Candidates of a left keypoint lie in the right image within a row tolerance, a range of disparities and a range of

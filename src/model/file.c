@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per image, file or model. */
 /* The model file (docs/model-format.md): little endian, a header of 48 bytes, name, text, table, and a CRC-32 at the
  * end. */
 #include "common/bytes.h"

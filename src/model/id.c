@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per image, file or model. */
 /* The id of a model: FNV-1a over everything that decides the bits of its descriptors. */
 #include "model/model.h"
 

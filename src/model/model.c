@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per image, file or model. */
 /* Models from tables: checks, and the boxes sorted for describing. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "model/model.h"
 
-const char *kbi_kind_name(int32_t kind)
+const char *kbi_kind_name(kb_kind kind)
 {
     switch (kind) {
     case KB_KIND_BAD: return "bad";
@@ -13,18 +13,18 @@ const char *kbi_kind_name(int32_t kind)
     case KB_KIND_HASHSIFT: return "hashsift";
     case KB_KIND_SIFT: return "sift";
     case KB_KIND_ROOTSIFT: return "rootsift";
-    default: return NULL;
+    default: return "?";
     }
 }
 
-const char *kbi_sampler_name(int32_t sampler)
+const char *kbi_sampler_name(kb_sampler sampler)
 {
     switch (sampler) {
     case KB_SAMPLER_PATCH: return "patch";
     case KB_SAMPLER_IMAGE: return "image";
     case KB_SAMPLER_OCTAVES: return "octaves";
     case KB_SAMPLER_CELLS: return "cells";
-    default: return NULL;
+    default: return "?";
     }
 }
 
@@ -156,22 +156,35 @@ static kb_status check_spec(const kb_model_spec *spec, kb_error *error)
 
 /* ---- boxes ---- */
 
-static int compare_boxes(const void *a, const void *b)
+/* Boxes are sorted by channel, radius, row and column. */
+static uint32_t box_key(kbi_box b)
 {
-    const kbi_box *p = a, *q = b;
-    if (p->channel != q->channel) return p->channel < q->channel ? -1 : 1;
-    if (p->radius != q->radius) return p->radius < q->radius ? -1 : 1;
-    if (p->y != q->y) return p->y < q->y ? -1 : 1;
-    return p->x < q->x ? -1 : p->x > q->x;
+    return (uint32_t)b.channel << 24 | (uint32_t)b.radius << 16 | (uint32_t)b.y << 8 | b.x;
 }
 
 static kbi_box first_box(const kb_box_pair *p) { return (kbi_box){p->channel1, p->x1, p->y1, p->radius1}; }
 static kbi_box second_box(const kb_box_pair *p) { return (kbi_box){p->channel2, p->x2, p->y2, p->radius2}; }
 
-static uint16_t box_index(const kbi_box_table *table, kbi_box box)
+/* The first place among the sorted boxes of a table whose box is not before this one. */
+static int32_t box_place(const kbi_box_table *table, kbi_box box)
 {
-    const kbi_box *found = bsearch(&box, table->boxes, (size_t)table->box_count, sizeof box, compare_boxes);
-    return (uint16_t)(found - table->boxes);
+    int32_t low = 0, high = table->box_count;
+    while (low < high) {
+        int32_t middle = (low + high) / 2;
+        if (box_key(table->boxes[middle]) < box_key(box)) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* Keeps the boxes sorted, each once. */
+static void add_box(kbi_box_table *table, kbi_box box)
+{
+    int32_t place = box_place(table, box);
+    kbi_box *at = table->boxes + place;
+    if (place < table->box_count && box_key(*at) == box_key(box)) return;
+    memmove(at + 1, at, (size_t)(table->box_count++ - place) * sizeof *at);
+    *at = box;
 }
 
 kbi_mean_rule kbi_mean_rule_of(kbi_box box, kbi_grid grid)
@@ -202,20 +215,14 @@ static kbi_box_edge *list_edges(const kbi_box_table *table, bool bottom, kbi_box
     return edge;
 }
 
-/* Sorts the boxes and drops those that are there already. */
 static void list_boxes(const kb_model *model, int32_t octave, kbi_box_table *table)
 {
-    size_t n = 0, kept = 0;
     for (int32_t i = 0; i < table->bit_count; i++) {
         const kb_box_pair *pair = &model->spec.boxes[kbi_octave_bit(kbi_model_octaves(model), octave, i)];
-        table->boxes[n++] = first_box(pair);
-        table->boxes[n++] = second_box(pair);
+        add_box(table, first_box(pair));
+        add_box(table, second_box(pair));
     }
-    qsort(table->boxes, n, sizeof *table->boxes, compare_boxes);
-    for (size_t i = 0; i < n; i++)
-        if (i == 0 || compare_boxes(&table->boxes[i], &table->boxes[kept - 1])) table->boxes[kept++] = table->boxes[i];
-    table->box_count = (int32_t)kept;
-    for (size_t i = 0; i < kept; i++) table->channel_start[table->boxes[i].channel + 1]++;
+    for (int32_t i = 0; i < table->box_count; i++) table->channel_start[table->boxes[i].channel + 1]++;
     for (int c = 0; c < KB_CHANNELS; c++) table->channel_start[c + 1] += table->channel_start[c];
 }
 
@@ -240,7 +247,8 @@ static void prepare_table(kb_model *model, int32_t octave)
     for (int32_t i = 0; i < count; i++) {
         const kb_box_pair *pair = &spec->boxes[kbi_octave_bit(kbi_model_octaves(model), octave, i)];
         double threshold = floor((double)pair->threshold * kbi_threshold_units(spec->kind));
-        table->bits[i] = (kbi_box_bit){box_index(table, first_box(pair)), box_index(table, second_box(pair)),
+        table->bits[i] = (kbi_box_bit){(uint16_t)box_place(table, first_box(pair)),
+                                       (uint16_t)box_place(table, second_box(pair)),
                                        (int16_t)(threshold > 32767 ? 32767 : threshold)};
     }
 }

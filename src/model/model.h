@@ -144,9 +144,10 @@ typedef struct kbi_builtin_table {
     size_t size;
 } kbi_builtin_table;
 
-/* Names of values, for kb_name; NULL when there is none. */
-const char *kbi_kind_name(int32_t kind);
-const char *kbi_sampler_name(int32_t sampler);
+/* Names of values, for sentences too; "?" when there is none. */
+const char *kbi_kind_name(kb_kind kind);
+const char *kbi_sampler_name(kb_sampler sampler);
+/* A built-in model, from 0; NULL past the last. */
 const char *kbi_model_builtin_name(int32_t index);
 
 #endif

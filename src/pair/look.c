@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per image, file or model. */
 #include "model/model.h"
 #include "pair/pair.h"
 
@@ -20,7 +21,7 @@ kb_features kbi_pair_view(const pair_job *job, const pair_side *side, kb_keypoin
     return f;
 }
 
-/* Whether the oriented keypoints are those of the side, in their order. */
+/* Whether the oriented keypoints have the places of the side, in their order. */
 static bool same_places(const pair_side *side, const kb_keypoint *oriented, size_t n)
 {
     if (n != side->n) return false;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per image, file or model. */
 /* The public call: options in, the best look out. */
 #include "common/features.h"
 #include "image/image.h"

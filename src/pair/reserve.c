@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per image, file or model. */
 /* How much workspace calls take: each module lays out its buffers in a workspace that only counts, by the code that
  * lays them out for work, so the number is exact. This module stands above all others. */
 #include "common/options.h"
@@ -62,11 +63,11 @@ static kb_status measure_matching(const kb_workspace_limits *l, const kb_paralle
 static kb_status measure_images(const kb_workspace_limits *l, const kb_parallel *parallel, kb_workspace *workspace)
 {
     const kb_image image = image_of(l, workspace);
-    size_t n = l->keypoints, most = 0;
+    size_t n = l->keypoints, max = 0;
     kb_status status = KB_OK;
-    if (l->detect) status = kbi_detect_measure(&image, l->detect, parallel, workspace, &most);
+    if (l->detect) status = kbi_detect_measure(&image, l->detect, parallel, workspace, &max);
     if (status == KB_OK && (l->refine || l->track)) status = kbi_refine_measure(&image, workspace); /* two pyramids */
-    if (n == 0) n = most;
+    if (n == 0) n = max;
     /* kb_keypoint_deviations takes the 8-bit image alone, as this does and more */
     if (status == KB_OK) status = kbi_orient_measure(&image, n, parallel, workspace);
     if (status == KB_OK && l->model) status = kbi_describe_measure(l->model, &image, n, parallel, workspace);

@@ -36,8 +36,8 @@ static uint8_t bilinear(const pair_warp *w, int64_t u, int64_t v)
 /* A coordinate with its fraction, held inside by half a step; anything for one that is not finite. */
 static int64_t held(double x, int32_t size)
 {
-    double most = size - 1.001;
-    return (int64_t)((x > 0 ? x < most ? x : most : 0) * (1 << FRACTION));
+    double max = size - 1.001;
+    return (int64_t)((x > 0 ? x < max ? x : max : 0) * (1 << FRACTION));
 }
 
 static bool is_inside(const pair_warp *w, double x, double y)

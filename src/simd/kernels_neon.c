@@ -8,11 +8,11 @@
 #    include "simd/templates.h"
 
 /* 16 words at a time; few of them are near, so a branch for each of those costs less than a store for each word. */
-VEC_KERNEL size_t KERNEL(hamming_near)(const uint8_t *query, const uint8_t *words, size_t n, uint32_t most,
+VEC_KERNEL size_t KERNEL(hamming_near)(const uint8_t *query, const uint8_t *words, size_t n, uint32_t max,
                                        int32_t *found)
 {
     const uint64_t word = load64(query);
-    const vec limit = v_set((int)(most < 64 ? most : 64) * 257);
+    const vec limit = v_set((int)(max < 64 ? max : 64) * 257);
     size_t count = 0, i = 0;
     for (; i + 16 <= n; i += 16) {
         vec beyond = v_subs8(v_hamming_words(word, words + 8 * i), limit);
@@ -21,7 +21,7 @@ VEC_KERNEL size_t KERNEL(hamming_near)(const uint8_t *query, const uint8_t *word
     }
     for (; i < n; i++) {
         found[count] = (int32_t)i;
-        count += count_bits(word ^ load64(words + 8 * i), true) <= most;
+        count += count_bits(word ^ load64(words + 8 * i), true) <= max;
     }
     return count;
 }

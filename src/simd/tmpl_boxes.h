@@ -4,7 +4,7 @@
  *
  * The patches are transposed: sample (x, y) of all of them is one vec. An integral image then costs two additions
  * per sample and a box four loads, whatever its position and the content of the patches. Of every integral image
- * only the current row is kept, so that those of all channels fit the first-level cache: where a box begins, the sum
+ * only the current row is kept, so that the rows of all channels fit the first-level cache: where a box begins, the sum
  * above it is put aside, and where it ends, it is subtracted. Template over simd/vec.h. */
 #ifndef KBI_TMPL_BOXES_H
 #define KBI_TMPL_BOXES_H
@@ -22,7 +22,7 @@ typedef struct boxes_scratch {
     vec *means; /* of the distinct boxes, behind this struct; until a box ends, the sum above it */
 } boxes_scratch;
 
-_Static_assert(sizeof(boxes_scratch) + 2 * KB_MAX_BITS * sizeof(vec) <= KBI_KERNEL_SCRATCH, "scratch");
+KBI_STATIC_ASSERT(kbi_boxes_scratch_fits, sizeof(boxes_scratch) + 2 * KB_MAX_BITS * sizeof(vec) <= KBI_KERNEL_SCRATCH);
 
 VEC_KERNEL size_t KERNEL(boxes_scratch)(const kb_model *model)
 {

@@ -4,7 +4,7 @@
  *
  * A lane holds two neighbouring samples of a row, one in each byte, as transposing leaves them, so that differences
  * and minima are made of twice VEC_LANES bytes, and the sum of the two bytes is half a cell. Differences that end at
- * 0 tell both signs apart: of (gx, gy) east and west are the parts of gx, south and north those of gy, and with ax
+ * 0 tell both signs apart: of (gx, gy) east and west are the parts of gx, south and north the parts of gy, and with ax
  * and ay the magnitudes a channel along an axis gets one part less the other magnitude, a diagonal one the lesser of
  * two parts. No channel is ever in memory: its cells are added to the integral image while they are in registers. */
 #ifndef KBI_TMPL_CHANNELS_H

@@ -10,7 +10,7 @@
 
 typedef struct extrema_rows {
     const int16_t *above, *middle, *below, *finer, *coarser;
-    vec most, least;
+    vec max, min;
 } extrema_rows;
 
 /* The lanes that neither of the two beats stay in the masks. */
@@ -26,8 +26,8 @@ VEC_INLINE uint32_t extrema_mask(const extrema_rows *r, int32_t at)
 {
     const int16_t *above = r->above + at, *middle = r->middle + at, *below = r->below + at;
     vec here = v_loadu(middle);
-    __mmask32 top = _mm512_mask_cmpge_epi16_mask(~(__mmask32)0, here, r->most);
-    __mmask32 bottom = _mm512_mask_cmple_epi16_mask(~(__mmask32)0, here, r->least);
+    __mmask32 top = _mm512_mask_cmpge_epi16_mask(~(__mmask32)0, here, r->max);
+    __mmask32 bottom = _mm512_mask_cmple_epi16_mask(~(__mmask32)0, here, r->min);
     extrema_pair(here, r->finer + at, r->coarser + at, &top, &bottom);
     extrema_pair(here, above, below, &top, &bottom);
     extrema_pair(here, middle - 1, middle + 1, &top, &bottom);

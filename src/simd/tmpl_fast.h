@@ -30,15 +30,15 @@ VEC_INLINE vec passing(vec difference, vec threshold)
 /* Whether a pixel may be a corner: four pairs of opposite pixels tell. No corner is beyond black or white. */
 VEC_INLINE void promises(const fast_job *f, int32_t at, bool *bright, bool *dark)
 {
-    vec centre = v_loadu(f->row + at), most = v_ones(), least = v_zero();
+    vec centre = v_loadu(f->row + at), high = v_ones(), low = v_zero();
     VEC_UNROLL
     for (int i = 0; i < 8; i += 2) {
         vec a = v_loadu(f->circle[i] + at), b = v_loadu(f->circle[i + 8] + at);
-        most = v_min8(most, v_max8(a, b));
-        least = v_max8(least, v_min8(a, b));
+        high = v_min8(high, v_max8(a, b));
+        low = v_max8(low, v_min8(a, b));
     }
-    *bright = v_mask8(v_subs8(most, v_adds8(centre, f->threshold))) != 0;
-    *dark = v_mask8(v_subs8(v_subs8(centre, f->threshold), least)) != 0;
+    *bright = v_mask8(v_subs8(high, v_adds8(centre, f->threshold))) != 0;
+    *dark = v_mask8(v_subs8(v_subs8(centre, f->threshold), low)) != 0;
 }
 
 /* Bits of the vecs from x on, first to last - 1, that may hold a bright or a dark corner; their scores become 0. */

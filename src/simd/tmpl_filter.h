@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One match with a block of others: kbi_filter_block (src/match/filter_block.h). Template over simd/vec.h for sets with
- * VEC_FLOATS; the operations and their order are those of plain C. */
+ * VEC_FLOATS; operations and their order as in plain C. */
 #ifndef KBI_TMPL_FILTER_H
 #define KBI_TMPL_FILTER_H
 
@@ -35,14 +35,14 @@ VEC_INLINE vec_ints filter_may(const kbi_filter_nodes *nodes, int32_t i, int32_t
            (other2 <= ratio2 * norm2) & (d2 <= nodes->bound2 * p2 + 2.0001f * reach * reach);
 }
 
-VEC_KERNEL uint32_t KERNEL(filter_block)(const kbi_filter_nodes *nodes, int32_t i, int32_t j, int32_t least)
+VEC_KERNEL uint32_t KERNEL(filter_block)(const kbi_filter_nodes *nodes, int32_t i, int32_t j, int32_t min)
 {
     uint32_t bits = 0;
     VEC_UNROLL
     for (int32_t l = 0; l < KBI_FILTER_BLOCK; l += VEC_FLOATS) {
         vec_ints support, may = filter_may(nodes, i, j + l);
         memcpy(&support, nodes->support + j + l, sizeof support);
-        may &= (support < least) | -(nodes->support[i] < least);
+        may &= (support < min) | -(nodes->support[i] < min);
         bits |= v_bits_floats(may) << l;
     }
     return bits;

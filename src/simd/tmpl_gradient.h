@@ -86,20 +86,20 @@ VEC_INLINE int32_t gradient_highest(const vec_floats h[KBI_GRADIENT_DIRECTIONS /
 {
     static const uint16_t step[2 * 16] = {0, 0, 1, 1, 2,  2,  3,  3,  4,  4,  5,  5,  6,  6,  7,  7,
                                           8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15};
-    vec_floats most = h[0];
-    vec least = v_ones();
+    vec_floats max = h[0];
+    vec min = v_ones();
     int lane;
     VEC_UNROLL
-    for (int i = 1; i < KBI_GRADIENT_DIRECTIONS / GRADIENT_LANES; i++) most = v_max_floats(most, h[i]);
-    most = (vec_floats){0} + v_top_float(most);
+    for (int i = 1; i < KBI_GRADIENT_DIRECTIONS / GRADIENT_LANES; i++) max = v_max_floats(max, h[i]);
+    max = (vec_floats){0} + v_top_float(max);
     VEC_UNROLL
     for (int i = 0; i < KBI_GRADIENT_DIRECTIONS / GRADIENT_LANES; i++) {
-        vec_ints below = h[i] != most;
+        vec_ints below = h[i] != max;
         vec other;
         memcpy(&other, &below, sizeof other);
-        least = v_min(least, v_or(other, v_add(v_loadu(step), v_set(GRADIENT_LANES * i))));
+        min = v_min(min, v_or(other, v_add(v_loadu(step), v_set(GRADIENT_LANES * i))));
     }
-    return (int32_t)v_least(least, &lane);
+    return (int32_t)v_least(min, &lane);
 }
 
 VEC_KERNEL int32_t KERNEL(gradient_histogram)(const float *sums, float *histogram)

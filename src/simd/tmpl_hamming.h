@@ -24,7 +24,7 @@
 #define PLANE_BYTES  32     /* of a row, with FULL_VECS; rows up to twice as long have HALF_VECS */
 #define STEPS        64     /* in a key */
 #define TILE_MIN_ROWS 16     /* rows of a from which on the transposition pays */
-#define NO_KEY       0xffc0 /* that of a lane beyond the rows of b, and all above */
+#define NO_KEY       0xffc0 /* the key of a lane beyond the rows of b; all above too */
 
 #ifdef VEC_COUNTS_BITS
 #    define UNIT_PLANES 1 /* vecs of planes that a 16-bit unit of VEC_LANES rows takes */
@@ -178,11 +178,11 @@ VEC_TARGET static void hamming_tiles(const uint8_t *a, size_t na, const uint8_t 
                                      uint32_t *best, uint32_t *second, uint32_t *best_b)
 {
     hamming_tile t;
-    const size_t half = HALF_VECS * VEC_LANES, most = row_bytes > PLANE_BYTES ? half : FULL_VECS * VEC_LANES;
+    const size_t half = HALF_VECS * VEC_LANES, max = row_bytes > PLANE_BYTES ? half : FULL_VECS * VEC_LANES;
     t.row_bytes = row_bytes;
     for (size_t i = 0; i < na; i++) best[i] = second[i] = KBI_NO_NEIGHBOUR;
-    for (size_t first = 0; first < nb; first += most) {
-        size_t rows = nb - first < most ? nb - first : most;
+    for (size_t first = 0; first < nb; first += max) {
+        size_t rows = nb - first < max ? nb - first : max;
         tile_begin(&t, b + first * row_bytes, rows, rows > half ? FULL_VECS : HALF_VECS);
         (rows > half ? tile_compare_full : tile_compare_half)(&t, a, na, first, best, second, best_b);
     }

@@ -2,7 +2,7 @@
 /* simd/tmpl_hamming.h without an instruction that counts bits.
  *
  * Bits are looked up: for a nibble q of the query there is a table of the 16 numbers popcount(q ^ n), and one shuffle
- * looks up the nibbles n of as many rows as a register has bytes. There is a plane for each nibble of the rows, which
+ * looks up the nibbles n of one row per byte of a register. There is a plane for each nibble of the rows, which
  * takes a shuffle and an addition for 32 pairs (16 with 128 bits). */
 #ifndef KBI_TMPL_HAMMING_LOOKUP_H
 #define KBI_TMPL_HAMMING_LOOKUP_H
@@ -19,7 +19,7 @@
 #else
 #    define TABLE(q) {SIXTEEN(q), SIXTEEN(q)}
 #endif
-static const _Alignas(2 * VEC_LANES) uint8_t tables[16][2 * VEC_LANES] = {
+static const uint8_t tables[16][2 * VEC_LANES] __attribute__((aligned(2 * VEC_LANES))) = {
     TABLE(0), TABLE(1), TABLE(2),  TABLE(3),  TABLE(4),  TABLE(5),  TABLE(6),  TABLE(7),
     TABLE(8), TABLE(9), TABLE(10), TABLE(11), TABLE(12), TABLE(13), TABLE(14), TABLE(15)};
 

@@ -26,16 +26,16 @@ VEC_INLINE vec distances_of_8(vec query, const uint8_t *rows, uint32_t mask)
 VEC_TARGET static uint32_t hamming_nearest_32(const uint8_t *query, const uint8_t *rows, size_t n)
 {
     const vec four = _mm512_broadcast_i64x4(_mm256_loadu_si256((const void *)query));
-    vec index = _mm512_set_epi64(7, 5, 6, 4, 3, 1, 2, 0), least = _mm512_set1_epi64(-1);
+    vec index = _mm512_set_epi64(7, 5, 6, 4, 3, 1, 2, 0), min = _mm512_set1_epi64(-1);
     for (size_t i = 0; i < n; i += 8, rows += 256) {
         size_t left = n - i;
         vec distance = distances_of_8(four, rows, left < 8 ? (1u << 4 * left) - 1 : 0xffffffffu);
         vec key = _mm512_or_si512(_mm512_slli_epi64(distance, 16), index);
         __mmask8 inside = _mm512_cmplt_epu64_mask(index, _mm512_set1_epi64((long long)n));
-        least = _mm512_mask_min_epu64(least, inside, least, key);
+        min = _mm512_mask_min_epu64(min, inside, min, key);
         index = _mm512_add_epi64(index, _mm512_set1_epi64(8));
     }
-    __m256i half = _mm256_min_epu64(_mm512_castsi512_si256(least), _mm512_extracti64x4_epi64(least, 1));
+    __m256i half = _mm256_min_epu64(_mm512_castsi512_si256(min), _mm512_extracti64x4_epi64(min, 1));
     __m128i two = _mm_min_epu64(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
     uint64_t key[2];
     _mm_storeu_si128((void *)key, two);
@@ -54,10 +54,10 @@ VEC_INLINE vec distances_to_words(vec query, const uint8_t *words, uint32_t ther
 }
 
 /* 16 words at a time: their distances fit into one vector, and are compared and listed together. */
-VEC_KERNEL size_t KERNEL(hamming_near)(const uint8_t *query, const uint8_t *words, size_t n, uint32_t most,
+VEC_KERNEL size_t KERNEL(hamming_near)(const uint8_t *query, const uint8_t *words, size_t n, uint32_t max,
                                        int32_t *found)
 {
-    const vec word = _mm512_set1_epi64((long long)load64(query)), limit = _mm512_set1_epi32((int)most);
+    const vec word = _mm512_set1_epi64((long long)load64(query)), limit = _mm512_set1_epi32((int)max);
     const vec step = _mm512_set1_epi32(16);
     const vec even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
     vec index = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);

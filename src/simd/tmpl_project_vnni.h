@@ -48,7 +48,7 @@ VEC_INLINE uint8_t project_signs(vec sums, const int32_t *bias)
 }
 
 /* `count` groups from `group` on, for all rows of the block. */
-VEC_INLINE void project_block(const kb_model *model, int32_t group, int count, const vec values[][PROJECT_STEPS],
+VEC_INLINE void project_block(const kb_model *model, int32_t group, int count, vec values[][PROJECT_STEPS],
                               uint8_t *const rows[PROJECT_ROWS])
 {
     const int8_t *weights = model->packed + (size_t)group * GROUP_BYTES;

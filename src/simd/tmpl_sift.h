@@ -22,7 +22,7 @@ typedef struct sift_scratch {
     vec_pair histogram[KB_SIFT_VALUES];
     spare_patches spare;
 } sift_scratch;
-_Static_assert(sizeof(sift_scratch) <= KBI_KERNEL_SCRATCH, "scratch");
+KBI_STATIC_ASSERT(kbi_sift_scratch_fits, sizeof(sift_scratch) <= KBI_KERNEL_SCRATCH);
 
 /* ---- blur ---- */
 

@@ -35,7 +35,7 @@ VEC_KERNEL int32_t KERNEL(extrema_row)(const int16_t *above, const int16_t *midd
                                        const int16_t *finer, const int16_t *coarser, int32_t width, int32_t limit,
                                        int32_t *x)
 {
-    const vec most = v_set(limit), least = v_set(-limit);
+    const vec max = v_set(limit), min = v_set(-limit);
     int32_t count = 0, end = width - KBI_SIFT_BORDER;
     if (end - KBI_SIFT_BORDER < VEC_LANES)
         return kbi_extrema_row(above, middle, below, finer, coarser, width, limit, x);
@@ -45,7 +45,7 @@ VEC_KERNEL int32_t KERNEL(extrema_row)(const int16_t *above, const int16_t *midd
         for (int i = 0; i < EXTREMA_VECS; i++) {
             int32_t at = start + i * VEC_LANES, from = kbi_min_i(at, end - VEC_LANES), seen = at - from;
             if (seen >= VEC_LANES) break;
-            uint64_t bits = extrema_at(above, middle, below, finer, coarser, from, most, least) >> EXTREMA_BITS * seen;
+            uint64_t bits = extrema_at(above, middle, below, finer, coarser, from, max, min) >> EXTREMA_BITS * seen;
             found |= bits << EXTREMA_BITS * VEC_LANES * i % 64;
         }
         for (; found; found &= found - 1) {

@@ -27,7 +27,7 @@ VEC_INLINE vec v_set_halves(const uint32_t two[2])
 }
 
 /* Rows of eight tiles, 128 bytes of the patch. `left` has the first four tiles and `right` the others, 4 bytes per row of
- * a tile; `upper` is where those of the upper rows are, and the lower ones follow `next` further. */
+ * a tile; `upper` is the place of the upper rows; the lower ones follow `next` further. */
 VEC_INLINE void v_store_eight_tiles(vec left, vec right, vec upper, int next, uint8_t *patch)
 {
     v_storeu(patch, _mm512_permutex2var_epi32(left, upper, right));

@@ -24,7 +24,7 @@
  *   v_widen8              VEC_LANES bytes in memory as lanes (where there are 8)
  *   v_dot8                first byte x first weight + second byte x second weight of every lane; weights up to 127,
  *                         together up to 128;  v_mix8: the same for the bytes of two vecs and two weights
- *   v_sum_pairs8          sums of two neighbouring bytes as lanes;  v_add_pairs8: added to those of the first
+ *   v_sum_pairs8          sums of two neighbouring bytes as lanes;  v_add_pairs8: added to the lanes of the first
  *   v_sum_pairs           of two neighbouring lanes below 2^15 as 32-bit lanes
  *   v_sum8                sums of bytes of two vecs as two vecs of lanes, in the order of v_pack8
  *   v_set8_two            bytes alike: in the first 8 lanes, and in further ones

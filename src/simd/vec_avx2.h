@@ -290,7 +290,7 @@ VEC_INLINE void v_dot_eight(vec_eight *sums, vec four, const int8_t *weights)
 {
     *sums = v_add32(*sums, _mm256_madd_epi16(_mm256_maddubs_epi16(four, v_loadu(weights)), v_set(1)));
 }
-/* A bit for each sum, 1 when it is above 0; that of the last sum is the highest. */
+/* A bit for each sum, 1 when it is above 0; the last sum has the highest bit. */
 VEC_INLINE uint8_t v_eight_signs(const vec_eight *sums)
 {
     return (uint8_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(*sums, v_zero())));

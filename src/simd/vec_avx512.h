@@ -61,9 +61,9 @@ VEC_INLINE uint32_t v_least(vec a, int *lane)
 {
     __m256i half = _mm256_min_epu16(_mm512_castsi512_si256(a), _mm512_extracti64x4_epi64(a, 1));
     __m128i quarter = _mm_min_epu16(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
-    __m128i least = _mm_minpos_epu16(quarter);
-    *lane = __builtin_ctz(_mm512_cmple_epu16_mask(a, _mm512_broadcastw_epi16(least)));
-    return (uint32_t)_mm_cvtsi128_si32(least) & 0xffff;
+    __m128i min = _mm_minpos_epu16(quarter);
+    *lane = __builtin_ctz(_mm512_cmple_epu16_mask(a, _mm512_broadcastw_epi16(min)));
+    return (uint32_t)_mm_cvtsi128_si32(min) & 0xffff;
 }
 /* a with one lane of b. */
 VEC_INLINE vec v_replace(vec a, int lane, vec b) { return _mm512_mask_blend_epi16(1u << lane, a, b); }

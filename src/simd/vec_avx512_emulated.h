@@ -137,7 +137,7 @@ static inline __mmask8 lacking_compare_epu64(__m512i first, __m512i second, uint
 #undef _mm512_mask_cmple_epu64_mask
 #define _mm512_mask_cmple_epu64_mask(k, a, b) (__mmask8)((k) & lacking_compare_epu64(a, b, 1))
 
-/* Bits of the bytes of a that are above those of b, or below. */
+/* A bit per byte: whether a is above b, or below. */
 static inline __mmask64 lacking_above_epu8(__m512i first, __m512i second)
 {
     uint8_t a[64], b[64];

@@ -124,10 +124,10 @@ VEC_INLINE vec v_pack8(vec a, vec b) { return v_join8(a, b); }
 /* The least lane as an unsigned number, and which it is: of equal ones the first. */
 VEC_INLINE uint32_t v_least(vec a, int *lane)
 {
-    uint16_t least = vminvq_u16(a);
-    uint64_t where = vget_lane_u64(vreinterpret_u64_u8(vmovn_u16(vceqq_u16(a, vdupq_n_u16(least)))), 0);
+    uint16_t min = vminvq_u16(a);
+    uint64_t where = vget_lane_u64(vreinterpret_u64_u8(vmovn_u16(vceqq_u16(a, vdupq_n_u16(min)))), 0);
     *lane = __builtin_ctzll(where) / 8;
-    return least;
+    return min;
 }
 /* a with one lane of b. */
 VEC_INLINE vec v_replace(vec a, int lane, vec b)
@@ -315,7 +315,7 @@ VEC_INLINE void v_dot_eight(vec_eight *sums, vec four, const int8_t *weights)
     sums->low = v_dot_four(sums->low, values, vld1q_s8(weights));
     sums->high = v_dot_four(sums->high, values, vld1q_s8(weights + 16));
 }
-/* A bit for each sum, 1 when it is above 0; that of the last sum is the highest. */
+/* A bit for each sum, 1 when it is above 0; the last sum has the highest bit. */
 VEC_INLINE uint8_t v_eight_signs(const vec_eight *sums)
 {
     static const uint32_t bits[8] = {1, 2, 4, 8, 16, 32, 64, 128};

@@ -277,7 +277,7 @@ VEC_INLINE void v_dot_eight(vec_eight *sums, vec four, const int8_t *weights)
     sums->low = v_add32(sums->low, _mm_madd_epi16(_mm_maddubs_epi16(four, v_loadu(weights)), v_set(1)));
     sums->high = v_add32(sums->high, _mm_madd_epi16(_mm_maddubs_epi16(four, v_loadu(weights + 16)), v_set(1)));
 }
-/* A bit for each sum, 1 when it is above 0; that of the last sum is the highest. */
+/* A bit for each sum, 1 when it is above 0; the last sum has the highest bit. */
 VEC_INLINE uint8_t v_eight_signs(const vec_eight *sums)
 {
     int low = _mm_movemask_ps(_mm_castsi128_ps(_mm_cmpgt_epi32(sums->low, v_zero())));

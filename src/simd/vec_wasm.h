@@ -109,11 +109,11 @@ VEC_INLINE void v_sum8(vec a, vec b, vec *first, vec *second)
 /* The least lane as an unsigned number, and which it is: of equal ones the first. */
 VEC_INLINE uint32_t v_least(vec a, int *lane)
 {
-    vec least = v_min(a, wasm_i64x2_shuffle(a, a, 1, 0));
-    least = v_min(least, wasm_i32x4_shuffle(least, least, 1, 0, 3, 2));
-    least = v_min(least, wasm_i16x8_shuffle(least, least, 1, 0, 3, 2, 5, 4, 7, 6));
-    *lane = __builtin_ctz(wasm_i16x8_bitmask(wasm_i16x8_eq(a, least)));
-    return wasm_u16x8_extract_lane(least, 0);
+    vec min = v_min(a, wasm_i64x2_shuffle(a, a, 1, 0));
+    min = v_min(min, wasm_i32x4_shuffle(min, min, 1, 0, 3, 2));
+    min = v_min(min, wasm_i16x8_shuffle(min, min, 1, 0, 3, 2, 5, 4, 7, 6));
+    *lane = __builtin_ctz(wasm_i16x8_bitmask(wasm_i16x8_eq(a, min)));
+    return wasm_u16x8_extract_lane(min, 0);
 }
 /* a with one lane of b. */
 VEC_INLINE vec v_replace(vec a, int lane, vec b)
@@ -289,7 +289,7 @@ VEC_INLINE void v_dot_eight(vec_eight *sums, vec four, const int8_t *weights)
     sums->low = w_dot_four(sums->low, four, v_loadu(weights));
     sums->high = w_dot_four(sums->high, four, v_loadu(weights + 16));
 }
-/* A bit for each sum, 1 when it is above 0; that of the last sum is the highest. */
+/* A bit for each sum, 1 when it is above 0; the last sum has the highest bit. */
 VEC_INLINE uint8_t v_eight_signs(const vec_eight *sums)
 {
     uint32_t low = wasm_i32x4_bitmask(wasm_i32x4_gt(sums->low, v_zero()));

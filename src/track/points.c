@@ -107,8 +107,8 @@ void kbi_track(const kbi_pyramid *a, const kbi_pyramid *b, const float *from, fl
                const kb_track_options *o, float *correlations)
 {
     int32_t threads = kbi_parallel_threads(o->parallel);
-    size_t most = threads > 1 ? 4 * (size_t)threads : 1, pieces = n / 16 + 1;
-    track_job job = {a, b, from, to, step, n, o, correlations, (int32_t)(pieces < most ? pieces : most)};
+    size_t max = threads > 1 ? 4 * (size_t)threads : 1, pieces = n / 16 + 1;
+    track_job job = {a, b, from, to, step, n, o, correlations, (int32_t)(pieces < max ? pieces : max)};
     kbi_parallel_run(o->parallel, job.pieces, track_piece, &job);
 }
 

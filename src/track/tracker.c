@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per image, file or model. */
 /* kb_tracker: points over the frames of a camera. It keeps the pyramid of the last frame and the points in it; a frame's
  * points are followed from there, and cells of the image without a point get a new one. */
 #include "common/cpu.h"
@@ -33,12 +34,12 @@ struct kb_tracker {
 
 static bool tracker_allocate(kb_tracker *t)
 {
-    size_t most = (size_t)t->o.max_points;
-    t->found_room = CANDIDATES * most;
-    t->tracks = kbi_allocate_array(&t->allocator, most, sizeof *t->tracks);
-    t->from = kbi_allocate_array(&t->allocator, most, sizeof *t->from);
-    t->to = kbi_allocate_array(&t->allocator, most, sizeof *t->to);
-    t->correlations = kbi_allocate_array(&t->allocator, most, sizeof *t->correlations);
+    size_t max = (size_t)t->o.max_points;
+    t->found_room = CANDIDATES * max;
+    t->tracks = kbi_allocate_array(&t->allocator, max, sizeof *t->tracks);
+    t->from = kbi_allocate_array(&t->allocator, max, sizeof *t->from);
+    t->to = kbi_allocate_array(&t->allocator, max, sizeof *t->to);
+    t->correlations = kbi_allocate_array(&t->allocator, max, sizeof *t->correlations);
     t->found = kbi_allocate_array(&t->allocator, t->found_room, sizeof *t->found);
     bool got = t->tracks && t->from && t->to && t->correlations && t->found;
     for (int i = 0; i < 2 && got; i++) got = kb_workspace_create(&t->allocator, &t->frames[i].memory) == KB_OK;

@@ -2,7 +2,7 @@
 # Every test that docs/reliability.md names is a test of this build: reliability.sh NAMES, a file with a name per line.
 # And every promise, an item of a list there, names a test or the run of make that checks it.
 page=${KEYBITS_SOURCE:?}/docs/reliability.md
-kinds='unit|cli|fuzz|same_bits|hash|check|install|reliability|python|web|hard_images'
+kinds='unit|cli|fuzz|same_bits|hash|check|install|release|reliability|python|web|hard_images'
 names=$(grep -oE "\`($kinds)_[A-Za-z0-9_-]+\`" "$page" | tr -d '`' | sort -u)
 [ "$(wc -w <<<"$names")" -gt 30 ] || { echo "$page names only: $names"; exit 1; }
 missing=0

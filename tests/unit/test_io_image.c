@@ -48,6 +48,8 @@ static int gray_at(int x, int y) { return gray_of(value_at(x, y, 0), value_at(x,
 
 static void png_to_memory(png_structp png, png_bytep data, size_t size) { append(png_get_io_ptr(png), data, size); }
 
+static int png_filters = PNG_ALL_FILTERS; /* of the rows that make_png writes */
+
 /* rows: as the file holds them, row_bytes each */
 static bytes make_png(int type, int depth, bool interlaced, const uint8_t *rows, size_t row_bytes)
 {
@@ -56,6 +58,7 @@ static bytes make_png(int type, int depth, bool interlaced, const uint8_t *rows,
     png_infop info = png_create_info_struct(png);
     png_set_write_fn(png, &out, png_to_memory, NULL);
     png_set_IHDR(png, info, WIDTH, HEIGHT, depth, type, interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE, 0, 0);
+    png_set_filter(png, 0, png_filters);
     png_color palette[256];
     if (type == PNG_COLOR_TYPE_PALETTE) {
         for (int i = 0; i < 256; i++) palette[i] = (png_color){(png_byte)i, (png_byte)(255 - i), (png_byte)(i / 2)};
@@ -237,6 +240,36 @@ static void png_of_8_bits(void **state)
         }
     }
 }
+
+#ifdef KB_HAVE_LIBDEFLATE
+/* Every filter, and every byte of the file damaged: the reader of usual files is right or leaves it to libpng. */
+static void png_plain(void **state)
+{
+    (void)state;
+    static const int filters[] = {PNG_FILTER_NONE, PNG_FILTER_SUB, PNG_FILTER_UP, PNG_FILTER_AVG, PNG_FILTER_PAETH};
+    for (int k = 0; k < 10; k++) {
+        int channels = k < 5 ? 1 : 3;
+        png_filters = filters[k % 5];
+        bytes file = png_8(channels == 3 ? PNG_COLOR_TYPE_RGB : PNG_COLOR_TYPE_GRAY, channels, false);
+        png_filters = PNG_ALL_FILTERS;
+        for (size_t at = 7; at < file.size; at++) { /* the first time nothing is damaged: the signature is seen before */
+            file.data[at] ^= at > 7 ? 4 : 0;
+            io_source source = {"plain.png", file.data, file.size, 1000000, 0};
+            io_raster raster;
+            bool read = io_decode_png_plain(&source, &raster);
+            assert_int_equal(read, at == 7);
+            if (read) {
+                assert_int_equal(raster.channels, channels);
+                for (int i = 0; i < WIDTH * HEIGHT * channels; i++)
+                    assert_int_equal(raster.samples[i], value_at(i / channels % WIDTH, i / channels / WIDTH, i % channels));
+                free(raster.samples);
+            }
+            file.data[at] ^= at > 7 ? 4 : 0;
+        }
+        free(file.data);
+    }
+}
+#endif
 
 static int bit_at(int x, int y) { return (x + y) % 2 ? 255 : 0; }
 static int nibble_at(int x, int y) { return (x + 3 * y) % 16 * 17; }
@@ -747,6 +780,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(png_of_8_bits),
+#ifdef KB_HAVE_LIBDEFLATE
+        cmocka_unit_test(png_plain),
+#endif
         cmocka_unit_test(png_of_few_bits_and_palettes),
         cmocka_unit_test(png_of_16_bits),
         cmocka_unit_test(png_damaged),

@@ -24,7 +24,7 @@ fi
 npm pack --silent --offline "$KEYBITS_BUILD/web/package" >packed.txt
 tarball=$(tail -n 1 packed.txt)
 tar -tzf "$tarball" | sort >listed.txt
-diff listed.txt <(printf 'package/%s\n' LICENSE README.md bad256-1k.kbv bag256-1k.kbv input.js keybits.d.ts \
+diff listed.txt <(printf 'package/%s\n' LICENSE NOTICE README.md bad256-1k.kbv bag256-1k.kbv input.js keybits.d.ts \
     keybits.js keybits.wasm package.json tracker.js | sort)
 mkdir empty && cd empty
 echo '{"type": "module", "private": true}' >package.json

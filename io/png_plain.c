@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Usual PNGs (8 bits, gray or RGB, not interlaced) by libdeflate, in 0.6 of libpng's time. Whatever is unusual or wrong
+ * is left to libpng, with its results and messages: this file fails without a word. */
+#include "io/codecs.h"
+
+#ifndef KB_HAVE_LIBDEFLATE
+
+bool io_decode_png_plain(const io_source *source, io_raster *raster)
+{
+    (void)source;
+    (void)raster;
+    return false;
+}
+
+#else
+
+#include <libdeflate.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PLAIN_MAX_BYTES ((size_t)1 << 25) /* the whole picture is inflated at once: a larger one row by row, by libpng */
+
+static uint32_t big_endian(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+/* ---- filters, section 9 of the PNG specification ---- */
+
+static inline int paeth(int a, int b, int c)
+{
+    int pa = abs(b - c), pb = abs(a - c), pc = abs(a + b - 2 * c);
+    int least = pb < pa ? pb : pa, nearest = pb < pa ? b : a;
+    return pc < least ? c : nearest;
+}
+
+/* a is the sample left, b above, c above the left one; what stands left of a row is 0. */
+#define FOR_EACH_SAMPLE(prediction)                                                                                     \
+    for (size_t i = 0; i < n * size; i += size) {                                                                       \
+        for (size_t k = 0; k < size; k++) {                                                                             \
+            int a = left[k], b = up[i + k], c = corner[k];                                                              \
+            (void)a, (void)c;                                                                                           \
+            left[k] = out[i + k] = (uint8_t)(in[i + k] + (prediction));                                                 \
+            corner[k] = b;                                                                                              \
+        }                                                                                                               \
+    }
+
+/* n pixels of `size` samples, a constant wherever this is called. */
+static inline bool unfilter(int filter, const uint8_t *restrict in, const uint8_t *restrict up, uint8_t *restrict out,
+                            size_t n, const size_t size)
+{
+    int left[3] = {0}, corner[3] = {0};
+    switch (filter) {
+    case 0: memcpy(out, in, n * size); return true;
+    case 1: FOR_EACH_SAMPLE(a) return true;
+    case 2: FOR_EACH_SAMPLE(b) return true;
+    case 3: FOR_EACH_SAMPLE((a + b) >> 1) return true;
+    case 4: FOR_EACH_SAMPLE(paeth(a, b, c)) return true;
+    default: return false;
+    }
+}
+
+static bool unfilter_rows(const uint8_t *filtered, io_raster *raster)
+{
+    size_t n = (size_t)raster->width, size = (size_t)raster->channels, step = 1 + n * size;
+    uint8_t *above = calloc(n, size); /* the first row has zeros above it */
+    bool ok = above != NULL;
+    const uint8_t *up = above;
+    for (int32_t y = 0; ok && y < raster->height; y++) {
+        const uint8_t *in = filtered + (size_t)y * step;
+        uint8_t *out = io_raster_row(raster, y);
+        ok = size == 3 ? unfilter(in[0], in + 1, up, out, n, 3) : unfilter(in[0], in + 1, up, out, n, 1);
+        up = out;
+    }
+    free(above);
+    return ok;
+}
+
+/* The bytes of all IDAT, one after the other, at `to`; 0 for a file with another chunk that decides about pixels, or with
+ * a wrong checksum. */
+static size_t gather(const io_source *source, uint8_t *to)
+{
+    size_t at = 8, total = 0;
+    while (source->size - at >= 12) {
+        const uint8_t *chunk = source->data + at;
+        size_t length = big_endian(chunk);
+        if (length > source->size - at - 12) return 0;
+        if (big_endian(chunk + 8 + length) != libdeflate_crc32(0, chunk + 4, 4 + length)) return 0;
+        if (memcmp(chunk + 4, "IEND", 4) == 0) return total;
+        if (memcmp(chunk + 4, "IDAT", 4) == 0) {
+            memcpy(to + total, chunk + 8, length);
+            total += length;
+        } else if (memcmp(chunk + 4, "tRNS", 4) == 0 || memcmp(chunk + 4, "eXIf", 4) == 0) {
+            return 0;
+        } else if (!(chunk[4] & 0x20) && memcmp(chunk + 4, "IHDR", 4) != 0) {
+            return 0; /* a chunk that one must know */
+        }
+        at += 12 + length;
+    }
+    return 0;
+}
+
+bool io_decode_png_plain(const io_source *source, io_raster *raster)
+{
+    const uint8_t *header = source->data + 16;
+    if (source->size < 57 || !io_source_has(source, 8, "\0\0\0\rIHDR", 8)) return false;
+    uint64_t width = big_endian(header), height = big_endian(header + 4), channels = header[9] == 2 ? 3 : 1;
+    if (header[8] != 8 || (header[9] != 0 && header[9] != 2) || header[10] || header[11] || header[12]) return false;
+    if (width > 65535 || height > 65535) return false;
+    uint64_t bytes = height * (1 + width * channels);
+    if (bytes > PLAIN_MAX_BYTES || bytes / 1032 > source->size) return false;
+
+    io_error ignored;
+    if (!io_raster_create(raster, source, (int64_t)width, (int64_t)height, (int32_t)channels, 1, &ignored)) return false;
+    uint8_t *packed = malloc(source->size), *filtered = malloc((size_t)bytes);
+    struct libdeflate_decompressor *inflate = libdeflate_alloc_decompressor();
+    size_t size = packed && filtered && inflate ? gather(source, packed) : 0;
+    bool ok = size > 0 && libdeflate_zlib_decompress(inflate, packed, size, filtered, (size_t)bytes, NULL) == LIBDEFLATE_SUCCESS;
+    ok = ok && unfilter_rows(filtered, raster);
+    libdeflate_free_decompressor(inflate);
+    free(filtered);
+    free(packed);
+    if (ok) return true;
+    free(raster->samples);
+    *raster = (io_raster){0};
+    return false;
+}
+#endif
