@@ -90,7 +90,7 @@ bool collection_matches_write(collection *c, const char *path, io_error *error);
 /* Whether that file can hold the names: a text cannot hold spaces. */
 bool collection_matches_check(const collection *c, const char *path, io_error *error);
 bool collection_page_write(const collection *c, const char *path, double seconds, io_error *error);
-/* The camera of an image: that of the options, else a guess. */
+/* The camera of an image: that of the options, with the focal length that EXIF tells, else a guess. */
 io_camera collection_camera(const collection *c, const features *f);
 /* How far every keypoint moves, so that keypoints that are matched show the same point: into c->moves. */
 bool collection_refine(collection *c, io_error *error);
@@ -127,7 +127,7 @@ bool collection_pairs_write(const collection *c, const char *path, io_error *err
 typedef struct collection_pair {
     uint32_t a, b;
     kb_geometry geometry;
-    double model[9];
+    double model[9], rotation[9], translation[3]; /* of kb_verification */
     kb_match *matches; /* inliers first */
     uint32_t count, inliers;
     patch_shift *shifts; /* of the inliers; NULL without refinement */

@@ -11,8 +11,8 @@
 
 #define FEATURES_HEAD 48
 #define BLOCK_HEAD 24
-#define PAIR_HEAD 96
-static const char features_magic[8] = "KBFEAT1", patches_magic[8] = "KBTILE1", block_magic[8] = "KBPAIR2";
+#define PAIR_HEAD 192
+static const char features_magic[8] = "KBFEAT2", patches_magic[8] = "KBTILE1", block_magic[8] = "KBPAIR2";
 
 uint64_t collection_hash(uint64_t hash, const void *data, size_t size)
 {
@@ -146,7 +146,7 @@ static bool features_open(const collection *c, size_t image, io_mapping *file)
              row = kbi_get_u32(head + 28), body = FEATURES_HEAD + n * (sizeof(kb_keypoint) + row);
     bool ok = width >= 1 && width <= IO_MAX_SIDE && height >= 1 && height <= IO_MAX_SIDE &&
               row == (uint64_t)model->row_bytes && kbi_get_u64(head + 32) == model->id &&
-              file->size == ((body + 7) & ~(uint64_t)7) + 8 &&
+              file->size == ((body + 7) & ~(uint64_t)7) + 8 && kbi_get_f64(head + 40) >= 0 && kbi_get_f64(head + 40) < 1e6 &&
               keypoints_sound(head + FEATURES_HEAD, (size_t)n, width, height);
     if (!ok) io_mapping_close(file);
     return ok;
@@ -183,6 +183,7 @@ bool collection_features_read(const collection *c, size_t image, features *out)
     out->width = (int32_t)kbi_get_u32(head + 16);
     out->height = (int32_t)kbi_get_u32(head + 20);
     out->model_id = kbi_get_u64(head + 32);
+    out->focal = kbi_get_f64(head + 40);
     out->keypoints.items = io_alloc(n + 1, sizeof *out->keypoints.items);
     out->rows.bytes = io_alloc(n * row + 1, 1);
     out->keypoints.count = out->rows.count = n;
@@ -222,6 +223,7 @@ bool collection_features_write(const collection *c, size_t image, const features
     kbi_put_u32(data + 24, (uint32_t)n);
     kbi_put_u32(data + 28, (uint32_t)row);
     kbi_put_u64(data + 32, f->model_id);
+    kbi_put_f64(data + 40, f->focal);
     if (n > 0) memcpy(data + FEATURES_HEAD, f->keypoints.items, points);
     if (n > 0) memcpy(data + FEATURES_HEAD + points, f->rows.bytes, n * row);
     kbi_put_u64(data + body, kbi_sum_words(KBI_SUM_START, data, body));
@@ -286,9 +288,11 @@ size_t collection_block_pairs(const collection *c, size_t block)
 static uint64_t block_stamp(const collection *c, size_t block)
 {
     const pipeline_options *o = &c->options.pipeline->options;
+    const io_camera none = {0}, *k = c->options.camera ? c->options.camera : &none;
+    const double *p = k->parameters;
     const double numbers[] = {(double)block, (double)o->max_ratio, (double)o->max_distance,
                               c->options.threshold, (double)o->seed, (double)c->options.min_places, COLLECTION_BLOCK,
-                              (double)c->options.no_refine};
+                              (double)c->options.no_refine, (double)k->model, p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]};
     uint8_t bytes[sizeof numbers];
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) kbi_put_f64(bytes + 8 * i, numbers[i]);
     return collection_hash(c->pairs_hash, bytes, sizeof bytes);
@@ -305,6 +309,8 @@ static void pair_pack(uint8_t *to, const collection_pair *p)
     const uint32_t numbers[] = {p->a, p->b, (uint32_t)p->geometry, p->count, p->inliers, 0};
     for (int i = 0; i < 6; i++) kbi_put_u32(to + 4 * i, numbers[i]);
     for (int i = 0; i < 9; i++) kbi_put_f64(to + 24 + 8 * i, p->model[i]);
+    for (int i = 0; i < 9; i++) kbi_put_f64(to + 96 + 8 * i, p->rotation[i]);
+    for (int i = 0; i < 3; i++) kbi_put_f64(to + 168 + 8 * i, p->translation[i]);
     for (size_t i = 0; i < p->count; i++) {
         kbi_put_u32(to + PAIR_HEAD + 8 * i, (uint32_t)p->matches[i].a);
         kbi_put_u32(to + PAIR_HEAD + 8 * i + 4, (uint32_t)p->matches[i].b);
@@ -340,6 +346,8 @@ static collection_pair pair_head(const uint8_t *from)
     collection_pair p = {.a = kbi_get_u32(from), .b = kbi_get_u32(from + 4), .geometry = (kb_geometry)kbi_get_u32(from + 8),
                          .count = kbi_get_u32(from + 12), .inliers = kbi_get_u32(from + 16)};
     for (int i = 0; i < 9; i++) p.model[i] = kbi_get_f64(from + 24 + 8 * i);
+    for (int i = 0; i < 9; i++) p.rotation[i] = kbi_get_f64(from + 96 + 8 * i);
+    for (int i = 0; i < 3; i++) p.translation[i] = kbi_get_f64(from + 168 + 8 * i);
     return p;
 }
 
@@ -354,11 +362,11 @@ static size_t pair_place(const collection *c, size_t block, size_t next, const c
 
 static bool pair_sound(const collection *c, const collection_pair *p, const uint8_t *matches)
 {
-    if ((p->geometry != KB_GEOMETRY_FUNDAMENTAL && p->geometry != KB_GEOMETRY_HOMOGRAPHY) || p->inliers == 0 ||
-        p->inliers > p->count)
-        return false;
+    bool known = p->geometry == KB_GEOMETRY_FUNDAMENTAL || p->geometry == KB_GEOMETRY_HOMOGRAPHY ||
+                 p->geometry == KB_GEOMETRY_ESSENTIAL || p->geometry == KB_GEOMETRY_ROTATION;
+    if (!known || p->inliers == 0 || p->inliers > p->count) return false;
     for (int i = 0; i < 9; i++)
-        if (!isfinite(p->model[i])) return false;
+        if (!isfinite(p->model[i]) || !isfinite(p->rotation[i]) || !isfinite(p->translation[i % 3])) return false;
     for (size_t i = 0; i < p->count; i++)
         if (kbi_get_u32(matches + 8 * i) >= c->keypoints[p->a] ||
             kbi_get_u32(matches + 8 * i + 4) >= c->keypoints[p->b])

@@ -65,6 +65,12 @@ static kb_status match_pair(const collection *c, const features *a, const featur
     o.seed = p->seed;
     o.threshold = c->options.threshold > 0 ? c->options.threshold : PAIR_PX * pair_step(c, a, b);
     o.min_places = c->options.min_places;
+    const io_camera cameras[2] = {collection_camera(c, a), collection_camera(c, b)};
+    const kb_camera lenses[2] = {io_camera_lens(&cameras[0]), io_camera_lens(&cameras[1])};
+    if (cameras[0].known && cameras[1].known) {
+        o.camera_a = &lenses[0];
+        o.camera_b = &lenses[1];
+    }
     kb_match *matches = io_alloc(view_a.n + 1, sizeof *matches);
     uint8_t *inliers = io_alloc(view_a.n + 1, 1);
     kb_status status = kb_pair_verify(&view_a, &view_b, &o, ws, matches, inliers, &found, NULL);
@@ -72,6 +78,8 @@ static kb_status match_pair(const collection *c, const features *a, const featur
         out->geometry = found.geometry;
         out->inliers = (uint32_t)found.inliers;
         memcpy(out->model, found.model, sizeof out->model);
+        memcpy(out->rotation, found.rotation, sizeof out->rotation);
+        memcpy(out->translation, found.translation, sizeof out->translation);
         inliers_first(matches, found.count, inliers, out);
     }
     free(matches);

@@ -82,9 +82,9 @@ static bool npz_model(void *context, const collection_pair *p, io_error *error)
 
 static bool npz_kind(void *context, const collection_pair *p, io_error *error)
 {
-    const uint8_t homography = p->geometry == KB_GEOMETRY_HOMOGRAPHY;
+    const int32_t geometry = (int32_t)p->geometry;
     (void)error;
-    io_npz_data(((npz_output *)context)->npz, &homography, 1);
+    io_npz_data(((npz_output *)context)->npz, &geometry, 1);
     return true;
 }
 
@@ -146,7 +146,7 @@ static bool npz_pairs(const collection *c, npz_output *o, io_error *error)
     } arrays[] = {{"pairs", IO_I32, 2, {o->pairs, 2}, npz_pair},
                   {"match_ends", IO_I64, 1, {o->pairs}, npz_end},
                   {"matches", IO_I32, 2, {o->matches, 2}, npz_match},
-                  {"homography", IO_BOOL, 1, {o->pairs}, npz_kind},
+                  {"geometries", IO_I32, 1, {o->pairs}, npz_kind},
                   {"models", IO_F64, 3, {o->pairs, 3, 3}, npz_model}};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         io_npz_array(o->npz, arrays[i].name, arrays[i].type, arrays[i].dimensions, arrays[i].shape);

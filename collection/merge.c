@@ -9,13 +9,16 @@ typedef struct merge_work {
     io_colmap_db *db;
     int64_t *ids;
     collection_counts *counts;
+    io_camera *cameras; /* of images */
     int64_t camera; /* of the image before; 0: none yet */
     int32_t width, height;
+    double focal;
 } merge_work;
 
 io_camera collection_camera(const collection *c, const features *f)
 {
-    return c->options.camera ? *c->options.camera : io_camera_guess(f->width, f->height);
+    if (c->options.camera) return *c->options.camera;
+    return f->focal > 0 ? io_camera_of_focal(f->width, f->height, f->focal) : io_camera_guess(f->width, f->height);
 }
 
 /* COLMAP's spatial matcher and pose priors begin with these. */
@@ -30,11 +33,13 @@ static bool merge_position(const merge_work *w, size_t image, io_error *error)
 static bool merge_image(void *context, size_t image, const features *f, io_error *error)
 {
     merge_work *w = context;
-    io_camera camera = collection_camera(w->c, f);
+    io_camera camera = w->cameras[image] = collection_camera(w->c, f);
     bool shared = w->c->options.camera || w->c->options.one_camera;
-    bool other = !shared || w->camera == 0 || f->width != w->width || f->height != w->height;
+    bool other = !shared || w->camera == 0 || f->width != w->width || f->height != w->height ||
+                 camera.parameters[0] != w->focal;
     w->width = f->width;
     w->height = f->height;
+    w->focal = camera.parameters[0];
     w->counts->keypoints += f->keypoints.count;
     return (!other || io_colmap_db_add_camera(w->db, &camera, f->width, f->height, &w->camera, error)) &&
            io_colmap_db_add_image(w->db, w->c->names.items[image], w->camera, &w->ids[image], error) &&
@@ -45,11 +50,13 @@ static bool merge_image(void *context, size_t image, const features *f, io_error
 static bool merge_pair(void *context, const collection_pair *p, io_error *error)
 {
     merge_work *w = context;
+    const io_camera *a = &w->cameras[p->a], *b = &w->cameras[p->b];
+    const kb_camera lenses[2] = {io_camera_lens(a), io_camera_lens(b)};
+    const io_two_view view = {p->geometry, p->model, p->rotation, p->translation, a->known && b->known ? lenses : NULL};
     w->counts->verified++;
     w->counts->matches += p->inliers;
     return io_colmap_db_add_matches(w->db, w->ids[p->a], w->ids[p->b], p->matches, p->count, error) &&
-           io_colmap_db_add_geometry(w->db, w->ids[p->a], w->ids[p->b], p->matches, p->inliers, p->geometry, p->model,
-                                     error);
+           io_colmap_db_add_geometry(w->db, w->ids[p->a], w->ids[p->b], p->matches, p->inliers, &view, error);
 }
 
 static bool blocks_ready(const collection *c, io_error *error)
@@ -77,12 +84,14 @@ static void warn_of_nothing(const collection *c, const collection_counts *n)
 bool collection_merge(collection *c, const char *database, collection_counts *counts, io_error *error)
 {
     *counts = (collection_counts){.images = c->images.count - c->failed, .failed = c->failed, .pairs = c->pair_count};
-    merge_work w = {.c = c, .counts = counts, .ids = io_alloc(c->images.count + 1, sizeof *w.ids)};
+    merge_work w = {.c = c, .counts = counts, .ids = io_alloc(c->images.count + 1, sizeof *w.ids),
+                    .cameras = io_alloc(c->images.count + 1, sizeof *w.cameras)};
     bool ok = blocks_ready(c, error) && (w.db = io_colmap_db_create(database, error)) != NULL &&
               collection_each_image(c, merge_image, &w, error) && collection_pairs_read(c, merge_pair, &w, error);
     if (ok) ok = io_colmap_db_commit(w.db, error);
     else io_colmap_db_abandon(w.db);
     free(w.ids);
+    free(w.cameras);
     if (ok) warn_of_nothing(c, counts);
     return ok;
 }

@@ -50,6 +50,7 @@ bool photos_describe_one(const pipeline *p, const io_read_options *reading, cons
     if (ok && p->options.patches) ok = (out->patches = patch_sheet_make(p, &image.view, out, error)) != NULL;
     features_to_file(out, &image.file);
     out->max_size = reading->max_size;
+    if (!io_image_focal(path, &out->focal)) out->focal = 0;
     io_image_free(&image);
     if (!ok) features_free(out);
     return ok;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "common/common.h"
+#include "io/colmap_model.h"
 #include "io/number.h"
 
 #define PI 3.14159265358979323846
@@ -62,6 +63,16 @@ bool io_camera_from_folder(const char *folder, io_camera *camera)
     io_bytes_free(&bytes);
     if (good) *camera = (io_camera){IO_PINHOLE, {k[0], k[4], k[2], k[5]}, true};
     return good;
+}
+
+kb_camera io_camera_lens(const io_camera *camera) { return io_lens_camera((int)camera->model, camera->parameters); }
+
+io_camera io_camera_of_focal(int32_t width, int32_t height, double focal)
+{
+    io_camera camera = io_camera_guess(width, height);
+    camera.parameters[0] = focal * (width > height ? width : height);
+    camera.known = true;
+    return camera;
 }
 
 io_camera io_camera_guess(int32_t width, int32_t height)
@@ -234,44 +245,100 @@ bool io_colmap_db_add_matches(io_colmap_db *db, int64_t a, int64_t b, const kb_m
     return good;
 }
 
-/* Left x m x right for the shift s by half a pixel: F' = S(-)^T F S(-), H' = S(+) H S(-), S(-) taking COLMAP's pixels
- * to ours. */
-static void shift_model(const double m[9], kb_geometry geometry, double out[9])
+/* COLMAP's quaternion of a rotation: w, x, y, z. */
+void io_quaternion_of(const double r[9], double q[4])
 {
-    double half[9];
-    for (int r = 0; r < 3; r++) { /* m S(-) */
-        half[3 * r] = m[3 * r];
-        half[3 * r + 1] = m[3 * r + 1];
-        half[3 * r + 2] = m[3 * r + 2] - 0.5 * (m[3 * r] + m[3 * r + 1]);
+    const double squares[4] = {1 + r[0] + r[4] + r[8], 1 + r[0] - r[4] - r[8], 1 - r[0] + r[4] - r[8], 1 - r[0] - r[4] + r[8]};
+    int largest = 0;
+    for (int i = 1; i < 4; i++)
+        if (squares[i] > squares[largest]) largest = i;
+    const double d = 2 * sqrt(squares[largest]), w = r[7] - r[5], x = r[2] - r[6], y = r[3] - r[1];
+    const double table[4][4] = {{d * d / 4, w, x, y}, {w, d * d / 4, r[1] + r[3], r[2] + r[6]},
+                                {x, r[1] + r[3], d * d / 4, r[5] + r[7]}, {y, r[2] + r[6], r[5] + r[7], d * d / 4}};
+    for (int i = 0; i < 4; i++) q[i] = table[largest][i] / d;
+    for (int i = 3; q[0] < 0 && i >= 0; i--) q[i] = -q[i];
+}
+
+static void multiply(const double a[9], const double b[9], double out[9])
+{
+    for (int i = 0; i < 9; i++) out[i] = a[i / 3 * 3] * b[i % 3] + a[i / 3 * 3 + 1] * b[3 + i % 3] + a[i / 3 * 3 + 2] * b[6 + i % 3];
+}
+
+/* From COLMAP's pixels, half a pixel larger than ours, to rays; and the other way. NULL: to our pixels. Distortion is
+ * no matrix and is left out. */
+static void to_rays(const kb_camera *c, double m[9])
+{
+    const double fx = c ? c->fx : 1, fy = c ? c->fy : 1, cx = c ? c->cx : 0, cy = c ? c->cy : 0;
+    const double filled[9] = {1 / fx, 0, -(cx + 0.5) / fx, 0, 1 / fy, -(cy + 0.5) / fy, 0, 0, 1};
+    memcpy(m, filled, sizeof filled);
+}
+
+static void to_pixels(const kb_camera *c, double m[9])
+{
+    const double fx = c ? c->fx : 1, fy = c ? c->fy : 1, cx = c ? c->cx : 0, cy = c ? c->cy : 0;
+    const double filled[9] = {fx, 0, cx + 0.5, 0, fy, cy + 0.5, 0, 0, 1};
+    memcpy(m, filled, sizeof filled);
+}
+
+/* What holds between COLMAP's pixels: of F or E right^T m left, of H or R right^-1 m left, where left and right lead from
+ * COLMAP's pixels to ours, or to rays. */
+static void in_pixels(const double m[9], bool epipolar, const kb_camera *cameras, double out[9])
+{
+    double left[9], right[9], half[9];
+    to_rays(cameras ? &cameras[0] : NULL, left);
+    if (epipolar) {
+        double turned[9];
+        to_rays(cameras ? &cameras[1] : NULL, turned);
+        for (int i = 0; i < 9; i++) right[i] = turned[i % 3 * 3 + i / 3];
+    } else {
+        to_pixels(cameras ? &cameras[1] : NULL, right);
     }
-    for (int c = 0; c < 3; c++) {
-        bool h = geometry == KB_GEOMETRY_HOMOGRAPHY;
-        out[c] = half[c] + (h ? 0.5 * half[6 + c] : 0);
-        out[3 + c] = half[3 + c] + (h ? 0.5 * half[6 + c] : 0);
-        out[6 + c] = half[6 + c] - (h ? 0 : 0.5 * (half[c] + half[3 + c]));
+    multiply(m, left, half);
+    multiply(right, half, out);
+}
+
+/* A row of two_view_geometries. */
+typedef struct two_view_row {
+    int config;
+    double f[9], e[9], h[9], q[4], t[3];
+} two_view_row;
+
+static two_view_row row_of(const io_two_view *v)
+{
+    enum { CALIBRATED = 2, UNCALIBRATED, PLANAR, PANORAMIC, PLANAR_OR_PANORAMIC };
+    two_view_row row = {.config = UNCALIBRATED, .q = {1, 0, 0, 0}};
+    bool metric = v->geometry == KB_GEOMETRY_ESSENTIAL || v->geometry == KB_GEOMETRY_ROTATION;
+    if (metric) io_quaternion_of(v->rotation, row.q);
+    if (v->geometry == KB_GEOMETRY_ESSENTIAL) {
+        row.config = CALIBRATED;
+        memcpy(row.e, v->model, sizeof row.e);
+        memcpy(row.t, v->translation, sizeof row.t);
+        in_pixels(v->model, true, v->cameras, row.f);
+    } else if (v->geometry == KB_GEOMETRY_FUNDAMENTAL) {
+        in_pixels(v->model, true, NULL, row.f);
+    } else {
+        row.config = metric ? PANORAMIC : v->cameras ? PLANAR : PLANAR_OR_PANORAMIC;
+        in_pixels(metric ? v->rotation : v->model, false, metric ? v->cameras : NULL, row.h);
     }
+    return row;
 }
 
 bool io_colmap_db_add_geometry(io_colmap_db *db, int64_t a, int64_t b, const kb_match *matches, size_t n,
-                               kb_geometry geometry, const double model[9], io_error *error)
+                               const io_two_view *view, io_error *error)
 {
-    enum { UNCALIBRATED = 3, PLANAR_OR_PANORAMIC = 6 };
-    static const double zero[9], none[4] = {1, 0, 0, 0};
-    double shifted[9];
     if (a > b) return io_fail(error, "the geometry of images %lld and %lld: the lower one must be first", (long long)a,
                               (long long)b);
-    bool plane = geometry == KB_GEOMETRY_HOMOGRAPHY;
-    shift_model(model, geometry, shifted);
+    const two_view_row row = row_of(view);
     uint32_t *data = match_data(a, b, matches, n);
     const cell cells[] = {{INTEGER, pair_id(a, b), NULL, 0},
                           {INTEGER, (int64_t)n, NULL, 0},
                           {BLOB, 0, data, n * 2 * sizeof *data},
-                          {INTEGER, plane ? PLANAR_OR_PANORAMIC : UNCALIBRATED, NULL, 0},
-                          {BLOB, 0, plane ? zero : shifted, sizeof shifted},
-                          {BLOB, 0, zero, sizeof zero},
-                          {BLOB, 0, plane ? shifted : zero, sizeof shifted},
-                          {BLOB, 0, none, sizeof none},
-                          {BLOB, 0, zero, 3 * sizeof *zero}};
+                          {INTEGER, row.config, NULL, 0},
+                          {BLOB, 0, row.f, sizeof row.f},
+                          {BLOB, 0, row.e, sizeof row.e},
+                          {BLOB, 0, row.h, sizeof row.h},
+                          {BLOB, 0, row.q, sizeof row.q},
+                          {BLOB, 0, row.t, sizeof row.t}};
     bool good = insert(db, "INSERT INTO two_view_geometries(pair_id, rows, cols, data, config, F, E, H, qvec, tvec) "
                            "VALUES(?, ?, 2, ?, ?, ?, ?, ?, ?, ?);", cells, 9, error);
     free(data);

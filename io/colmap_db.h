@@ -28,6 +28,12 @@ typedef struct io_camera {
 bool io_camera_parse(const char *text, io_camera *camera, io_error *error);
 /* COLMAP's guess for a camera nobody knows: SIMPLE_RADIAL with f = 1.2 x the longer side. */
 io_camera io_camera_guess(int32_t width, int32_t height);
+/* The same with a focal length that is known as a multiple of the longer side (io_image_focal). */
+io_camera io_camera_of_focal(int32_t width, int32_t height, double focal);
+/* In our pixels. */
+kb_camera io_camera_lens(const io_camera *camera);
+/* COLMAP's quaternion of a rotation: w, x, y, z. */
+void io_quaternion_of(const double rotation[9], double q[4]);
 
 /* A 3x3 matrix K.txt in the folder, as the Strecha sets have it, becomes a PINHOLE camera. False when there is none or
  * it is none. */
@@ -43,10 +49,17 @@ bool io_colmap_db_set_prior(io_colmap_db *db, int64_t image, const double prior[
 bool io_colmap_db_add_keypoints(io_colmap_db *db, int64_t image, const kb_keypoint *keypoints, size_t n, io_error *error);
 /* Matches of image a's keypoints with image b's; a != b. */
 bool io_colmap_db_add_matches(io_colmap_db *db, int64_t a, int64_t b, const kb_match *matches, size_t n, io_error *error);
-/* The same for verified matches, with the geometry that they fit, in our pixels: the fundamental matrix, or the
- * homography of a plane or a camera that only turns. COLMAP's mapper takes them without matching anything itself. */
+/* What two views have in common, as kb_verification says it, in our pixels. */
+typedef struct io_two_view {
+    kb_geometry geometry;                         /* fundamental, essential, homography or rotation */
+    const double *model, *rotation, *translation; /* 9, 9 and 3 numbers; the last two of essential and rotation */
+    const kb_camera *cameras;                     /* two; NULL: not known */
+} io_two_view;
+/* Verified matches with the geometry that they fit: COLMAP's mapper takes them without matching anything itself. Its names:
+ * fundamental is uncalibrated, essential calibrated, rotation panoramic; homography planar, without cameras planar or
+ * panoramic. */
 bool io_colmap_db_add_geometry(io_colmap_db *db, int64_t a, int64_t b, const kb_match *matches, size_t n,
-                               kb_geometry geometry, const double model[9], io_error *error);
+                               const io_two_view *view, io_error *error);
 bool io_colmap_db_commit(io_colmap_db *db, io_error *error); /* frees db */
 void io_colmap_db_abandon(io_colmap_db *db);
 

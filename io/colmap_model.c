@@ -189,12 +189,11 @@ static const struct lens *take_lens(source *s)
     return &lenses[0];
 }
 
-/* Of the models from SIMPLE_PINHOLE to OPENCV_FISHEYE; others have numbers that kb_camera has not. */
-static kb_camera lens_camera(const struct lens *lens, const double p[12])
+kb_camera io_lens_camera(int which, const double *p)
 {
     kb_camera c = {0};
-    size_t which = (size_t)(lens - lenses);
-    if (which > 5) return c;
+    if (which < 0 || which > 5) return c;
+    const struct lens *lens = &lenses[which];
     const double *rest = p + (lens->two_focal ? 4 : 3);
     KB_INIT(c);
     c.fx = p[0];
@@ -217,7 +216,7 @@ static void read_camera(source *s, kbi_scene *model)
     for (int i = 0; i < lens->parameters; i++) p[i] = take_number(s);
     int centre = lens->two_focal ? 2 : 1;
     camera.focal = lens->two_focal ? (p[0] + p[1]) / 2 : p[0];
-    camera.lens = lens_camera(lens, p);
+    camera.lens = io_lens_camera((int)(lens - lenses), p);
     camera.cx = p[centre] - 0.5;
     camera.cy = p[centre + 1] - 0.5;
     if (!s->failed && (width < 1 || height < 1 || width > 65535 || height > 65535 || !(camera.focal > 0))) {

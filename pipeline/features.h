@@ -15,6 +15,7 @@ typedef struct features {
     io_rows rows;           /* descriptors, one per keypoint */
     uint8_t *flags;         /* KB_KP_*, one per keypoint, owned; NULL: not known, as for rows from a file */
     uint64_t model_id;      /* of the model that computed the rows; 0: not known */
+    double focal;           /* by EXIF, as a multiple of the image's longer side; 0: not known */
     uint8_t *patches;       /* a sheet of them (pipeline/patch_sheet.h), owned; NULL: not kept */
 } features;
 

@@ -216,7 +216,7 @@ static const cli_option collection_option_table[] = {
     CLI_SECTION("Cameras"),
     CLI_CHECK(check_camera),
     {"camera", 0, CLI_TEXT(collection_job, camera_text), "MODEL,F,...",
-     .help = "the camera of all images, such as PINHOLE,2759,2764,1520,1006 (default: a guess per image, as COLMAP's)"},
+     .help = "the camera of all images, such as PINHOLE,2759,2764,1520,1006 (default: the focal length of its EXIF data, else a guess as COLMAP's, per image)"},
     {"one-camera", 0, CLI_FLAG(collection_job, options.one_camera), .help = "images of one size share the guessed camera"},
     CLI_SECTION("Many machines"),
     {"step", 0, CLI_CHOICE(collection_job, step, 0), "STEP", "all", .words = collection_steps,

@@ -115,20 +115,6 @@ typedef struct find_job {
     size_t found, failed;
 } find_job;
 
-/* COLMAP's quaternion of a rotation: w, x, y, z. */
-static void quaternion_of(const double r[9], double q[4])
-{
-    const double squares[4] = {1 + r[0] + r[4] + r[8], 1 + r[0] - r[4] - r[8], 1 - r[0] + r[4] - r[8], 1 - r[0] - r[4] + r[8]};
-    int largest = 0;
-    for (int i = 1; i < 4; i++)
-        if (squares[i] > squares[largest]) largest = i;
-    const double d = 2 * sqrt(squares[largest]), w = r[7] - r[5], x = r[2] - r[6], y = r[3] - r[1];
-    const double table[4][4] = {{d * d / 4, w, x, y}, {w, d * d / 4, r[1] + r[3], r[2] + r[6]},
-                                {x, r[1] + r[3], d * d / 4, r[5] + r[7]}, {y, r[2] + r[6], r[5] + r[7], d * d / 4}};
-    for (int i = 0; i < 4; i++) q[i] = table[largest][i] / d;
-    for (int i = 3; q[0] < 0 && i >= 0; i--) q[i] = -q[i];
-}
-
 static void json_numbers(io_json *json, const char *name, const double *values, int n)
 {
     io_json_array(json, name);
@@ -147,7 +133,7 @@ static void find_json(find_job *j, const char *photo, const localize_result *r)
     io_json_integer(json, "inliers", (int64_t)r->inliers);
     if (r->found) {
         double q[4];
-        quaternion_of(r->rotation, q);
+        io_quaternion_of(r->rotation, q);
         json_numbers(json, "quaternion", q, 4);
         json_numbers(json, "translation", r->translation, 3);
         json_numbers(json, "position", r->centre, 3);
@@ -182,7 +168,7 @@ static bool find_line(find_job *j, const char *photo, const localize_result *r, 
 {
     double q[4];
     FILE *out = io_writer_file(j->writer);
-    quaternion_of(r->rotation, q);
+    io_quaternion_of(r->rotation, q);
     fprintf(out, "%zu %.17g %.17g %.17g %.17g %.17g %.17g %.17g %zu %s\n\n", j->found, q[0], q[1], q[2], q[3], r->translation[0],
             r->translation[1], r->translation[2], j->found, io_path_base(photo));
     return io_writer_check(j->writer, error);

@@ -57,7 +57,7 @@ typedef struct kb_collection_options {
     const char *model;      /* a built-in name or a .kbm file, with binary rows; bag256 */
     const char *vocabulary; /* for retrieval: a name or a file; NULL: 10,000 words for the model */
     const char *list;       /* a file of two names per line, as the database has them */
-    const char *camera;     /* of all images, such as "PINHOLE,2759,2764,1520,1006"; a guess per image */
+    const char *camera;     /* of all images, such as "PINHOLE,2759,2764,1520,1006"; by EXIF or a guess per image */
     kb_pairs pairs;
     kb_detector detector;
     kb_selection selection;

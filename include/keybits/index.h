@@ -23,7 +23,8 @@ extern "C" {
 typedef struct kb_verify_options {
     uint32_t struct_size;
     kb_geometry geometry;  /* that is wanted of a verified pair; 0: a homography, or where it explains clearly more a
-                              fundamental matrix, with cameras an essential matrix or a rotation */
+                              fundamental matrix, with cameras an essential matrix, unless a fundamental matrix
+                              explains clearly more, or a rotation */
     double threshold;      /* px, of a homography or rotation; half of it from an epipolar line. 0: 3 */
     float max_ratio, max_distance;        /* as in kb_match_options; 0: off */
     const kb_camera *camera_a, *camera_b; /* camera_b NULL: the same as camera_a; both NULL: not known */

@@ -13,6 +13,7 @@
 #define SAMPLES 1000       /* of a fit, at most: what the filter has left is right for the most part, or hopeless */
 #define THRESHOLD_PX 3.0
 #define FLAT 0.8           /* of the places of one geometry, above which a simpler one is all there is */
+#define CALIBRATED 0.95    /* of the places of a fundamental matrix: with fewer, the cameras are not what they are said to be */
 
 typedef struct verify_job {
     const kb_features *a, *b;
@@ -80,15 +81,19 @@ static void prefer(const verify_try *other, double share, verify_try *best)
 }
 
 /* A homography, or an epipolar geometry where that explains clearly more, as COLMAP asks. */
-static kb_status choose_of_two(const verify_job *job, verify_try *best)
+static kb_status choose_plane_or_solid(const verify_job *job, verify_try *best)
 {
     verify_try other;
-    kb_geometry epipolar = job->o->camera_a ? KB_GEOMETRY_ESSENTIAL : KB_GEOMETRY_FUNDAMENTAL;
     kb_status status = try_geometry(job, KB_GEOMETRY_HOMOGRAPHY, best);
     if (best->fit.places < job->plane) best->good = false;
     if (status != KB_OK || (job->plane > 0 && !best->good)) return status;
-    status = try_geometry(job, epipolar, &other);
-    if (status == KB_OK) prefer(&other, 1 / FLAT, best);
+    if (job->o->camera_a) {
+        status = try_geometry(job, KB_GEOMETRY_ESSENTIAL, &other);
+        if (status == KB_OK) prefer(&other, 1 / FLAT, best);
+    }
+    bool calibrated = best->geometry == KB_GEOMETRY_ESSENTIAL;
+    if (status == KB_OK) status = try_geometry(job, KB_GEOMETRY_FUNDAMENTAL, &other);
+    if (status == KB_OK) prefer(&other, 1 / (calibrated ? CALIBRATED : FLAT), best);
     return status;
 }
 
@@ -97,7 +102,7 @@ static kb_status choose_geometry(const verify_job *job, verify_try *best)
 {
     verify_try other;
     kb_geometry wanted = job->o->geometry;
-    kb_status status = choose_of_two(job, best);
+    kb_status status = choose_plane_or_solid(job, best);
     if (status != KB_OK || !best->good || wanted == best->geometry) return status;
     if (wanted) return try_geometry(job, wanted, best);
     if (!job->o->camera_a || best->geometry != KB_GEOMETRY_HOMOGRAPHY) return KB_OK;

@@ -79,8 +79,8 @@ same whole.db killed.db
 # keypoints that are not a number, infinite or without a size.
 for forgery in "blocks/000000.pairs 28 4294967295" "blocks/000000.pairs 36 4294967295" "blocks/000000.pairs 40 4294967295" \
     "features/000002.kbf 28 4096" "features/000002.kbf 16 0" "features/000002.kbf 20 65536" "features/000002.kbf 32 1" \
-    "blocks/000000.pairs 24 1" "blocks/000000.pairs 32 5" "blocks/000000.pairs 40 0" "blocks/000000.pairs 52 2146959360" \
-    "blocks/000000.pairs 120 100000" "blocks/000000.pairs 124 2147483648" \
+    "blocks/000000.pairs 24 1" "blocks/000000.pairs 32 9" "blocks/000000.pairs 40 0" "blocks/000000.pairs 52 2146959360" \
+    "blocks/000000.pairs 216 100000" "blocks/000000.pairs 220 2147483648" "blocks/000000.pairs 124 2146959360" \
     "features/000002.kbt 16 7" "features/000002.kbf 48 2143289344" "features/000002.kbf 52 4286578688" "features/000002.kbf 56 0"; do
     python3 - $forgery <<'PY' || fail "the forgery"
 import struct, sys

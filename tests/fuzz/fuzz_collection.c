@@ -140,6 +140,8 @@ static size_t genuine(int reader, uint8_t *buffer, size_t capacity)
                                        job.pairs[i][1],
                                        i % 2 ? KB_GEOMETRY_HOMOGRAPHY : KB_GEOMETRY_FUNDAMENTAL,
                                        {1, 0, 3, 0, 1, 2, 0, 0, 1},
+                                       {1, 0, 0, 0, 1, 0, 0, 0, 1},
+                                       {0},
                                        matches,
                                        3,
                                        i % 3 ? 2 : 0,

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 
 #include "collection/collection.h"
 #include "pipeline/models.h"
@@ -98,7 +99,7 @@ static bool take_pair(void *context, const collection_pair *p, io_error *error)
     return true;
 }
 
-static outcome run_collection(bool refine, kb_detector detector, const char *work)
+static outcome run_collection(bool refine, kb_detector detector, const char *work, const char *database)
 {
     outcome o = {0};
     pipeline line;
@@ -113,17 +114,24 @@ static outcome run_collection(bool refine, kb_detector detector, const char *wor
     assert_true(pipeline_open(&line, &p, model, NULL, &error));
     for (int i = 0; i < ROOMS * VIEWS; i++) io_names_add(&images, view_path(i / VIEWS, i % VIEWS));
     const char *folder = in_scratch(work);
+    const io_camera camera = {IO_PINHOLE, {FOCAL, FOCAL, WIDTH / 2.0, HEIGHT / 2.0}, true};
     const collection_options options = {.pipeline = &line, .folder = folder, .no_refine = !refine,
-                                        .by = PAIRS_EXHAUSTIVE};
+                                        .by = PAIRS_EXHAUSTIVE, .camera = database ? &camera : NULL};
+    collection_counts counts;
     collection_open(&c, &options, &images);
     bool ok = collection_folders_make(&c, &error) && collection_describe(&c, collection_whole, &error) &&
               collection_pairs(&c, &error) && collection_match(&c, collection_whole, &error) &&
-              collection_each_image(&c, take_keypoints, &o, &error) && collection_pairs_read(&c, take_pair, &o, &error);
+              collection_each_image(&c, take_keypoints, &o, &error) && collection_pairs_read(&c, take_pair, &o, &error) &&
+              (!database || collection_merge(&c, database, &counts, &error));
     if (!ok) fail_msg("%s", error.text);
     collection_close(&c);
     pipeline_close(&line);
-    for (int i = 0; i < ROOMS * VIEWS; i++) free(o.keypoints[i]);
     return o;
+}
+
+static void outcome_free(outcome *o)
+{
+    for (int i = 0; i < ROOMS * VIEWS; i++) free(o->keypoints[i]);
 }
 
 static double rms(const outcome *o) { return sqrt(o->square_sum / (double)o->near); }
@@ -139,14 +147,75 @@ static void test_refined_is_more_exact(void **state)
         char work[2][32];
         snprintf(work[0], sizeof work[0], "%s-plain", name);
         snprintf(work[1], sizeof work[1], "%s-refined", name);
-        outcome plain = run_collection(false, detectors[d], work[0]), refined = run_collection(true, detectors[d], work[1]);
+        outcome plain = run_collection(false, detectors[d], work[0], NULL), refined = run_collection(true, detectors[d], work[1], NULL);
         printf("%s: %d pairs, %zu matches; rms %.3f px as detected, %.3f px refined; %zu and %zu beyond %g px\n", name,
                plain.within, plain.near, rms(&plain), rms(&refined), plain.far, refined.far, OUTLIER);
         assert_int_equal(plain.across, 0);
         assert_true(plain.within >= 9 && refined.within == plain.within);
         assert_true(refined.near >= plain.near && plain.near > 1000);
         assert_true(rms(&refined) < 0.75 * rms(&plain));
+        outcome_free(&plain);
+        outcome_free(&refined);
     }
+}
+
+/* The share of matches that lie within 2 px of their epipolar lines, in COLMAP's pixels. */
+static double epipolar_share(const outcome *o, int a, int b, const double f[9], const uint32_t *matches, size_t n)
+{
+    size_t near = 0;
+    for (size_t i = 0; i < n; i++) {
+        const kb_keypoint *p = &o->keypoints[a][matches[2 * i]], *q = &o->keypoints[b][matches[2 * i + 1]];
+        const double x1 = p->x + 0.5, y1 = p->y + 0.5, x2 = q->x + 0.5, y2 = q->y + 0.5;
+        double line[3];
+        for (int r = 0; r < 3; r++) line[r] = f[3 * r] * x1 + f[3 * r + 1] * y1 + f[3 * r + 2];
+        near += fabs(x2 * line[0] + y2 * line[1] + line[2]) < 2 * sqrt(line[0] * line[0] + line[1] * line[1]);
+    }
+    return (double)near / (double)n;
+}
+
+/* With known cameras the database says calibrated, and how the camera turned. */
+static void test_cameras(void **state)
+{
+    sqlite3 *db;
+    sqlite3_stmt *rows;
+    int calibrated = 0, others = 0;
+    (void)state;
+    const char *path = in_scratch("cameras.db");
+    outcome o = run_collection(true, KB_DETECTOR_HESSIAN, "cameras", path);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT pair_id, rows, data, config, F, E, qvec, tvec FROM two_view_geometries", -1,
+                                        &rows, NULL), SQLITE_OK);
+    while (sqlite3_step(rows) == SQLITE_ROW) {
+        const int64_t pair = sqlite3_column_int64(rows, 0);
+        const int a = (int)(pair / 2147483647) - 1, b = (int)(pair % 2147483647) - 1;
+        const solid_camera ca = view_camera(a % VIEWS), cb = view_camera(b % VIEWS);
+        const double *f = sqlite3_column_blob(rows, 4), *q = sqlite3_column_blob(rows, 6), *t = sqlite3_column_blob(rows, 7);
+        if (sqlite3_column_int(rows, 3) != 2) {
+            others++;
+            continue;
+        }
+        calibrated++;
+        assert_true(epipolar_share(&o, a, b, f, sqlite3_column_blob(rows, 2), (size_t)sqlite3_column_int64(rows, 1)) > 0.95);
+        /* The rotation from a to b is rb ra^T, its trace 4 w^2 - 1. */
+        double trace = 0;
+        for (int i = 0; i < 9; i++) trace += ca.r[i] * cb.r[i];
+        assert_true(fabs(4 * q[0] * q[0] - 1 - trace) < 0.01);
+        assert_true(fabs(t[0] * t[0] + t[1] * t[1] + t[2] * t[2] - 1) < 1e-9);
+        double direction[3], product = 0, length = 0; /* tb - rb ra^T ta */
+        for (int i = 0; i < 3; i++) {
+            double centre[3];
+            for (int k = 0; k < 3; k++) centre[k] = -(ca.r[k] * ca.t[0] + ca.r[3 + k] * ca.t[1] + ca.r[6 + k] * ca.t[2]);
+            direction[i] = cb.r[3 * i] * centre[0] + cb.r[3 * i + 1] * centre[1] + cb.r[3 * i + 2] * centre[2] + cb.t[i];
+            product += direction[i] * t[i];
+            length += direction[i] * direction[i];
+        }
+        assert_true(product > 0.95 * sqrt(length));
+    }
+    sqlite3_finalize(rows);
+    sqlite3_close(db);
+    printf("%d pairs are calibrated, %d others\n", calibrated, others);
+    assert_true(calibrated >= 20);
+    outcome_free(&o);
 }
 
 static int begin(void **state)
@@ -165,6 +234,6 @@ static int end(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refined_is_more_exact)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refined_is_more_exact), cmocka_unit_test(test_cameras)};
     return cmocka_run_group_tests_name("refine", tests, begin, end);
 }
