@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Usual PNGs (8 bits, gray or RGB, not interlaced) by libdeflate, in 0.6 of libpng's time. Whatever is unusual or wrong
+/* Usual PNGs (8 bits, gray or RGB, not interlaced) by libdeflate. Whatever is unusual or wrong
  * is left to libpng, with its results and messages: this file fails without a word. */
 #include "io/codecs.h"
 

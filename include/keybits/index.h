@@ -51,10 +51,9 @@ typedef struct kb_verification {
 /* Whether two images show one scene, by their features alone; what collections, indexes and loops rest on. Verified
  * means: a homography, of some part of the scene, or an epipolar geometry, with more places than chance explains among
  * all matches and pairs of images that are tried, and with more distinct ones than repetition explains: equal windows
- * of different houses fit each other, but each could as well be its neighbour. One thing that two scenes share, such as the same poster or door,
- * is not told from one scene.
- * Both features need keypoints, and rows of one model. matches and inliers have room for a->n. options, workspace and
- * error may be NULL. "Not verified" is a result. */
+ * of different houses fit each other, but each could as well be its neighbour. One thing that two scenes share, such as
+ * the same poster or door, is not told from one scene. Both features need keypoints, and rows of one model. matches and
+ * inliers have room for a->n. options, workspace and error may be NULL. "Not verified" is a result. */
 KB_API kb_status kb_pair_verify(const kb_features *a, const kb_features *b, const kb_verify_options *options,
                                 kb_workspace *workspace, kb_match *matches, uint8_t *inliers, kb_verification *out,
                                 kb_error *error);

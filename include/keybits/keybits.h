@@ -246,8 +246,8 @@ typedef enum kb_sampler {
 typedef struct kb_model kb_model;
 
 /* A built-in model: "bad256", "bad512", "bag128", "bag256", "bag512", "hashsift256", "hashsift512", "sift",
- * "rootsift" (KB_NAMES_MODEL). KB_E_UNKNOWN for any other name, KB_E_NO_TABLE for one that this build was made without (a library
- * without any tables gives it for every name). */
+ * "rootsift" (KB_NAMES_MODEL). KB_E_UNKNOWN for any other name, KB_E_NO_TABLE for one that this build was made without
+ * (a library without any tables gives it for every name). */
 KB_API kb_status kb_model_builtin(const char *name, const kb_allocator *allocator, kb_model **out);
 
 /* Parses a model file (docs/model-format.md) in memory; data is not needed afterwards. Any bytes are safe: a file that
@@ -338,10 +338,10 @@ typedef struct kb_detect_options {
 
 /* Finds keypoints, strongest first; they are totally ordered (response, then y, x, size, angle), so that the n best are
  * the same n on every machine. features->keypoints has room for features->capacity keypoints, which also limits
- * max_keypoints. n, width, height, detector, revision and upright are set. options, workspace and error may be NULL. An option out
- * of its range, or of another detector, is refused, and *error names it. An image too small for the detector gives zero
- * keypoints. Angle and octave follow OpenCV's detectors of the same names, HESSIAN's ORB's. The size of ORB and HESSIAN
- * is 31 x level_factor^(octave + offset) with an offset within +-0.5 between levels, 0 with every_level. */
+ * max_keypoints. n, width, height, detector, revision and upright are set. options, workspace and error may be NULL. An
+ * option out of its range, or of another detector, is refused, and *error names it. An image too small for the detector
+ * gives zero keypoints. Angle and octave follow OpenCV's detectors of the same names, HESSIAN's ORB's. The size of ORB
+ * and HESSIAN is 31 x level_factor^(octave + offset) with an offset within +-0.5 between levels, 0 with every_level. */
 KB_API kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_workspace *workspace,
                            kb_features *features, kb_error *error);
 
@@ -802,7 +802,8 @@ typedef struct kb_workspace_limits {
     int32_t threads;                 /* of the kb_parallel in the options, up to 256; 0: 1 */
     int32_t width, height;           /* of images */
     kb_format format;                /* KB_FORMAT_GRAY16 or a colour: images of any format */
-    const kb_detect_options *detect; /* kb_detect with these options or fewer keypoints; mask, parallel do not count, mask_margin does */
+    const kb_detect_options *detect; /* kb_detect with these options or fewer keypoints; mask and parallel do not
+                                        count, mask_margin does */
     const kb_model *model;           /* kb_describe, kb_describe_patches, kb_sample */
     size_t keypoints;                /* per call of these, of kb_select and kb_orient; 0: detect's max_keypoints */
     size_t rows_a, rows_b;           /* kb_match_features, kb_match_knn; kb_filter for rows_a matches */
