@@ -98,7 +98,7 @@ fi
 # files inside folders that are written, before they are there and after
 printf 'a.pgm b.pgm\n' >list.txt
 mkdir work mvg
-for at in work/pairs.txt mvg/matches.f.txt mvg/sfm_data.json mvg/a.feat; do
+for at in work/pairs.txt work/expanded.txt mvg/matches.f.txt mvg/sfm_data.json mvg/a.feat; do
     cp list.txt $at
     state >.state
     refuse 1 "$at is an input, and would be overwritten" keybits collection a.pgm b.pgm -o new.db --work work --openmvg mvg --list $at
