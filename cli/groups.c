@@ -191,6 +191,13 @@ static bool take_looks(cli_common *common, const char *option, const char *text,
     return false;
 }
 
+int cli_check_deviations(const cli_common *common, const char *deviations)
+{
+    if (!io_path_is_plain(deviations) || io_path_has_suffix(deviations, ".npy")) return CLI_DONE;
+    return cli_usage_error(common, "the deviations %s must end in .npy, or be a folder, new ones with / at the end",
+                           deviations);
+}
+
 const cli_option looks_option[] = {
     {"looks", 0, CLI_TYPE_CALL, .value = "LIST", .take = take_looks,
      .help = "which looks may be tried, separated by commas: upright; oriented: an angle per keypoint; rotated: one "

@@ -25,6 +25,8 @@ static int describe_check(const cli_common *common, const describe_job *job, int
         return cli_usage_error(common, "keypoints are given: --detector has nothing to do");
     if ((job->keypoints || job->keypoints_folder) && job->reading.max_size)
         return cli_usage_error(common, "keypoints that are given are in pixels of the file: --max-size excludes them");
+    if (job->deviations && (job->patches || job->keypoints || job->keypoints_folder))
+        return cli_usage_error(common, "--deviations is for keypoints that are detected");
     if (common->json && !out)
         return cli_usage_error(common, "--json needs -o, since the rows would go to standard output");
     if (io_path_is_plain(out) && !io_rows_suffix_known(out, job->floats)) {
@@ -34,7 +36,7 @@ static int describe_check(const cli_common *common, const describe_job *job, int
     }
     if (job->floats && strcmp(describe_suffix(job), ".hex") == 0)
         return cli_usage_error(common, "floats do not go into hex");
-    return CLI_DONE;
+    return cli_check_deviations(common, job->deviations);
 }
 
 static int describe_run(cli_common *common, void *context, int count, char **arguments)
@@ -88,6 +90,7 @@ static const cli_option describe_options[] = {
              "image after image)"},
     {"format", 0, CLI_CHOICE(describe_job, format, 0), "NAME", "npy", .words = describe_formats,
      .help = ": what goes into a folder"},
+    DEVIATIONS_OPTION(describe_job, deviations),
     {0}};
 
 const cli_command command_describe = {
