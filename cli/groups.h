@@ -28,6 +28,12 @@ extern const cli_option index_photo_options[];
     {"max-size", 0, CLI_NUMBER(job, member, 0, IO_MAX_SIDE), "PX", standard,                                        \
      .help = "px: larger images are shrunk until their longer side has so many, and their keypoints are found "     \
              "there; places and poses stay in pixels of the file; 0: as they are"}
+/* --deviations, and whether its value makes sense: CLI_DONE, or a usage error. */
+#define DEVIATIONS_OPTION(job, member)                                                                              \
+    {"deviations", 0, CLI_TEXT(job, member), "FILE.npy",                                                            \
+     .help = "the standard deviation of every place along either axis, px (float32, in the order of the keypoints); " \
+             "for many images a folder or a pattern"}
+int cli_check_deviations(const cli_common *common, const char *deviations);
 /* --preset, --scale and --orientation; --ratio, --max-distance and --no-filter; --threshold and --seed. The job is
  * pipeline_options. */
 extern const cli_option patch_options[], matching_options[], fit_options[];

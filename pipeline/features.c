@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/npy.h"
+
 void features_free(features *f)
 {
     io_keypoints_free(&f->keypoints);
@@ -40,6 +42,23 @@ void features_to_file(features *f, const io_grid *file)
         k->y = (float)(file->origin_y + ((double)k->y + 0.5) * file->step_y - 0.5);
         k->size = (float)((double)k->size * (file->step_x + file->step_y) / 2);
     }
+}
+
+bool features_write_deviations(const features *f, const io_image *image, const kb_parallel *parallel,
+                               kb_workspace *workspace, const char *path, io_error *error)
+{
+    size_t count = f->keypoints.count;
+    float *sigma = io_alloc(count, sizeof *sigma);
+    kb_features view = io_features_view(&f->keypoints, NULL);
+    view.detector = f->detector;
+    kb_error why;
+    kb_status status = kb_keypoint_deviations(&image->view, &view, parallel, workspace, sigma, &why);
+    for (size_t i = 0; i < count && status == KB_OK; i++)
+        if (sigma[i] > 0) sigma[i] *= (float)((image->file.step_x + image->file.step_y) / 2);
+    bool ok = status == KB_OK ? io_npy_write(path, IO_F32, 1, &count, sigma, error)
+                              : io_fail(error, "%s: %s", path, why.text);
+    free(sigma);
+    return ok;
 }
 
 bool features_is_rows_file(const char *path)

@@ -24,6 +24,10 @@ void features_free(features *f);
 kb_features features_view(const features *f);
 /* Keypoints of an image that was shrunk when it was read, in pixels of its file; sets the size. */
 void features_to_file(features *f, const io_grid *file);
+/* The standard deviation of every place (kb_keypoint_deviations) as an .npy, in pixels of the image's file. Keypoints
+ * are in pixels of the image, as before features_to_file. parallel and workspace may be NULL. */
+bool features_write_deviations(const features *f, const io_image *image, const kb_parallel *parallel,
+                               kb_workspace *workspace, const char *path, io_error *error);
 
 /* Rows that were computed before (.npy, .hex) and their keypoints (.csv). There must be as many of each. */
 bool features_read(const char *rows, const char *keypoints, features *out, io_error *error);

@@ -541,13 +541,6 @@ protected:
         return std::all_of(row, row + bytes, [](uint8_t byte) { return byte == 0; });
     }
 
-    /* Nearest first; of equal ones the first. */
-    static bool before(const cv::DMatch &a, const cv::DMatch &b)
-    {
-        if (a.distance != b.distance) return a.distance < b.distance;
-        return a.imgIdx != b.imgIdx ? a.imgIdx < b.imgIdx : a.trainIdx < b.trainIdx;
-    }
-
     /* The mask of a block of queries, without rows of zeros; empty when all pairs are allowed. */
     static cv::Mat block_mask(const cv::Mat &train, const cv::Mat &mask, const std::vector<int> &zero_rows,
                               const cv::Range &block)
@@ -559,28 +552,27 @@ protected:
         return part;
     }
 
-    /* What cv::batchDistance finds for a block of queries: the k nearest, or with k = 0 all within max_distance. */
+    /* What cv::batchDistance finds for a block of queries: the k nearest, or with k = 0 all within max_distance. It
+     * gives pairs that are not allowed the index -1, or with k = 0 the largest distance. */
+    template <class Distance>
     static void search_block(const cv::Mat &query, const cv::Mat &train, const cv::Mat &mask, const cv::Range &block,
                              int image, int k, float max_distance, Lists &lists)
     {
-        const bool bits = query.depth() == CV_8U;
+        const int type = cv::DataType<Distance>::type, norm = type == CV_32S ? cv::NORM_HAMMING : cv::NORM_L2;
         cv::Mat distances, nearest;
-        if (k > 0)
-            cv::batchDistance(query.rowRange(block), train, distances, bits ? CV_32S : CV_32F, nearest,
-                              bits ? cv::NORM_HAMMING : cv::NORM_L2, k, mask);
-        else
-            cv::batchDistance(query.rowRange(block), train, distances, bits ? CV_32S : CV_32F, cv::noArray(),
-                              bits ? cv::NORM_HAMMING : cv::NORM_L2, 0, mask);
+        cv::batchDistance(query.rowRange(block), train, distances, type,
+                          k > 0 ? cv::OutputArray(nearest) : cv::OutputArray(cv::noArray()), norm, k, mask);
         for (int i = block.start; i < block.end; i++) {
             if (is_zero_row(query, i)) continue;
             std::vector<cv::DMatch> &list = lists[static_cast<std::size_t>(i)];
             const int row = i - block.start;
-            for (int c = 0; c < distances.cols; c++) {
-                const int found = k > 0 ? nearest.at<int>(row, c) : c;
-                if (found < 0 || (k == 0 && !mask.empty() && !mask.at<uint8_t>(row, c))) continue;
-                const float distance = bits ? static_cast<float>(distances.at<int>(row, c)) : distances.at<float>(row, c);
-                if (distance <= max_distance) list.push_back(cv::DMatch(i, found, image, distance));
-            }
+            const Distance *distance = distances.ptr<Distance>(row);
+            const int *found = k > 0 ? nearest.ptr<int>(row) : NULL;
+            const uint8_t *allowed = k > 0 || mask.empty() ? NULL : mask.ptr(row);
+            for (int c = 0; c < distances.cols; c++)
+                if (static_cast<float>(distance[c]) <= max_distance && (!found || found[c] >= 0) &&
+                    (!allowed || allowed[c]))
+                    list.push_back(cv::DMatch(i, found ? found[c] : c, image, static_cast<float>(distance[c])));
         }
     }
 
@@ -595,8 +587,9 @@ protected:
             CV_Error(cv::Error::StsBadMask, "keybits: a mask is CV_8UC1, with a row per query and a column per train row");
         for (int start = 0; start < query.rows; start += block) {
             cv::Range part(start, std::min(start + block, query.rows));
-            search_block(query, train, block_mask(train, mask, zero_rows, part), part, image, std::min(k, train.rows),
-                         max_distance, lists);
+            const cv::Mat allowed = block_mask(train, mask, zero_rows, part);
+            (query.depth() == CV_8U ? search_block<int> : search_block<float>)(
+                query, train, allowed, part, image, std::min(k, train.rows), max_distance, lists);
         }
     }
 
@@ -652,10 +645,11 @@ protected:
 
     static bool has_matches(const std::vector<cv::DMatch> &list) { return !list.empty(); }
 
+    /* Nearest first; of equal ones the first, in the order they were found in. */
     static void sort_and_cut(Lists &lists, std::size_t most)
     {
         for (std::size_t i = 0; i < lists.size(); i++) {
-            std::sort(lists[i].begin(), lists[i].end(), before);
+            if (!std::is_sorted(lists[i].begin(), lists[i].end())) std::stable_sort(lists[i].begin(), lists[i].end());
             if (lists[i].size() > most) lists[i].resize(most);
         }
     }

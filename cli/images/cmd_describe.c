@@ -25,6 +25,8 @@ static int describe_check(const cli_common *common, const describe_job *job, int
         return cli_usage_error(common, "keypoints are given: --detector has nothing to do");
     if ((job->keypoints || job->keypoints_folder) && job->reading.max_size)
         return cli_usage_error(common, "keypoints that are given are in pixels of the file: --max-size excludes them");
+    if (job->deviations && (job->patches || job->keypoints || job->keypoints_folder))
+        return cli_usage_error(common, "--deviations is for keypoints that are detected");
     if (common->json && !out)
         return cli_usage_error(common, "--json needs -o, since the rows would go to standard output");
     if (io_path_is_plain(out) && !io_rows_suffix_known(out, job->floats)) {
@@ -34,7 +36,7 @@ static int describe_check(const cli_common *common, const describe_job *job, int
     }
     if (job->floats && strcmp(describe_suffix(job), ".hex") == 0)
         return cli_usage_error(common, "floats do not go into hex");
-    return CLI_DONE;
+    return cli_check_deviations(common, job->deviations);
 }
 
 static int describe_run(cli_common *common, void *context, int count, char **arguments)
@@ -69,25 +71,27 @@ static const cli_option describe_options[] = {
     CLI_GROUP(describe_job, pipeline.options, patch_options),
     CLI_SECTION("Keypoints"),
     {"keypoints", 'k', CLI_INPUT(describe_job, keypoints), "FILE",
-     .help = "CSV with the header x,y,size,angle,response,octave (any order, others ignored; only x, y and size must be "
-             "there), for one image"},
-    {"keypoints-dir", 0, CLI_TEXT(describe_job, keypoints_folder), "DIR", .help = "DIR/NAME.csv for every image NAME.png"},
+     .help = "CSV with the header x,y,size,angle,response,octave (any order, others ignored; only x, y and size must "
+             "be there), for one image"},
+    {"keypoints-dir", 0, CLI_TEXT(describe_job, keypoints_folder), "DIR",
+     .help = "DIR/NAME.csv for every image NAME.png"},
     CLI_GROUP(describe_job, pipeline.options.detect, detector_options),
     CLI_SECTION("Images"),
     CLI_GROUP(describe_job, reading, any_photo_options),
     CLI_SECTION("Ready patches"),
     {"patches", 0, CLI_INPUT(describe_job, patches), "FILE",
-     .help = "an image that is a mosaic of square patches, row by row, or an .npy of N x S x S bytes; every patch is one "
-             "row"},
+     .help = "an image that is a mosaic of square patches, row by row, or an .npy of N x S x S bytes; every patch is "
+             "one row"},
     {"side", 0, CLI_NUMBER(describe_job, side, 32, 1024), "N",
      .help = ", the side of a patch in a mosaic (default: the width of the image)"},
     CLI_SECTION("Output"),
     {"output", 'o', CLI_TEXT(describe_job, output), "OUT",
-     .help = "OUT.npy (N x bytes of uint8), OUT.csv or OUT.hex (a row of hexadecimal per line). For many images a folder, "
-             "or a pattern in which {} stands for the image's name: out/{}.npy (default: hexadecimal on standard output, "
-             "image after image)"},
+     .help = "OUT.npy (N x bytes of uint8), OUT.csv or OUT.hex (a row of hexadecimal per line). For many images a "
+             "folder, or a pattern in which {} stands for the image's name: out/{}.npy (default: hexadecimal on "
+             "standard output, image after image)"},
     {"format", 0, CLI_CHOICE(describe_job, format, 0), "NAME", "npy", .words = describe_formats,
      .help = ": what goes into a folder"},
+    DEVIATIONS_OPTION(describe_job, deviations),
     {0}};
 
 const cli_command command_describe = {

@@ -34,7 +34,8 @@ static bool mask_fits(const detect_job *j, const char *path, const io_image *ima
                    (int)mask->height, (int)image->width, (int)image->height);
 }
 
-static bool detect_keypoints(const detect_job *j, const char *path, const io_image *image, io_keypoints *out, io_error *error)
+static bool detect_keypoints(const detect_job *j, const char *path, const io_image *image, io_keypoints *out,
+                             io_error *error)
 {
     kb_detect_options o = j->detect;
     size_t capacity = (size_t)o.max_keypoints;
@@ -67,25 +68,6 @@ static bool write_table(const char *path, const io_keypoints *keypoints, io_erro
 {
     if (path && io_path_has_suffix(path, ".npy")) return keypoints_write_npy(path, keypoints, error);
     return io_keypoints_write(path, keypoints->items, keypoints->count, error);
-}
-
-/* The standard deviation of every place, in the order of the table. */
-static bool write_deviations(const detect_job *j, const char *path, const io_image *image, const io_keypoints *keypoints,
-                        io_error *error)
-{
-    size_t count = keypoints->count;
-    float *sigma = io_alloc(count, sizeof *sigma);
-    kb_error why;
-    kb_features f = io_features_view(keypoints, NULL);
-    f.detector = j->detect.detector;
-    kb_status status =
-        kb_keypoint_deviations(&image->view, &f, j->common->parallel, j->workspace, sigma, &why);
-    for (size_t i = 0; i < count; i++)
-        if (sigma[i] > 0) sigma[i] *= (float)((image->file.step_x + image->file.step_y) / 2);
-    bool ok = status == KB_OK ? io_npy_write(path, IO_F32, 1, &count, sigma, error)
-                              : io_fail(error, "%s: %s", path, why.text);
-    free(sigma);
-    return ok;
 }
 
 /* The weakest first, so that the strongest lie on top. */
@@ -132,13 +114,14 @@ static void detect_report(detect_job *j, const char *path, const detect_files *f
 static bool detect_one(detect_job *j, const char *path, const detect_files *files, io_error *error)
 {
     io_image image;
-    features f = {0};
+    features f = {.detector = j->detect.detector};
     if (!io_image_read(path, &j->reading, &image, error)) return false;
     double start = io_clock_seconds(), seconds = 0;
     bool ok = mask_fits(j, path, &image, error) && detect_keypoints(j, path, &image, &f.keypoints, error);
     seconds = io_clock_seconds() - start;
     ok = ok && (!files->picture || write_picture(files->picture, &image, &f.keypoints, error)) &&
-         (!files->deviations || write_deviations(j, files->deviations, &image, &f.keypoints, error));
+         (!files->deviations || features_write_deviations(&f, &image, j->common->parallel, j->workspace,
+                                                          files->deviations, error));
     features_to_file(&f, &image.file);
     ok = ok && write_table(files->table, &f.keypoints, error);
     if (ok) detect_report(j, path, files, &f, seconds);
@@ -149,7 +132,8 @@ static bool detect_one(detect_job *j, const char *path, const detect_files *file
 
 /* ------------------------------------------------------------------------------------------------------ all images */
 
-/* wanted: tables, pictures, deviations. Goes on after a failure: one bad image of a thousand should not cost the rest. Returns how many failed. */
+/* wanted: tables, pictures, deviations. Goes on after a failure: one bad image of a thousand should not cost the rest.
+ * Returns how many failed. */
 static size_t detect_all(detect_job *j, const io_names *images, const io_names wanted[3])
 {
     size_t failed = 0;
@@ -201,10 +185,7 @@ static int detect_check(const cli_common *common, const detect_job *j)
     if (io_path_is_plain(j->picture) && !io_path_has_suffix(j->picture, ".png"))
         return cli_usage_error(common, "the picture %s must end in .png, or be a folder, new ones with / at the end",
                                j->picture);
-    if (io_path_is_plain(j->deviations) && !io_path_has_suffix(j->deviations, ".npy"))
-        return cli_usage_error(common, "the deviations %s must end in .npy, or be a folder, new ones with / at the end",
-                               j->deviations);
-    return CLI_DONE;
+    return cli_check_deviations(common, j->deviations);
 }
 
 static const char *const formats[] = {"csv", "npy", NULL};
@@ -267,9 +248,10 @@ static const cli_option detect_options[] = {
     CLI_SECTION("Which keypoints"),
     CLI_GROUP(detect_job, detect, detector_options),
     CLI_SECTION("Angles of hessian and orb"),
-    {"orientation", 0, CLI_CHOICE(detect_job, detect.orientation, KB_ORIENTATION_GRADIENT), "RULE", .words = orientations,
-     .help = "gradient: the peak of the histogram of gradients (default); centroid: the intensity centroid, as OpenCV's "
-             "ORB; none: -1"},
+    {"orientation", 0, CLI_CHOICE(detect_job, detect.orientation, KB_ORIENTATION_GRADIENT), "RULE",
+     .words = orientations,
+     .help = "gradient: the peak of the histogram of gradients (default); centroid: the intensity centroid, as "
+             "OpenCV's ORB; none: -1"},
     CLI_SECTION("Images"),
     CLI_GROUP(detect_job, reading, any_photo_options),
     {"mask", 0, CLI_INPUT(detect_job, mask_path), "FILE",
@@ -279,17 +261,15 @@ static const cli_option detect_options[] = {
     CLI_CHECK(check_mask_margin),
     CLI_SECTION("Output"),
     {"output", 'o', CLI_TEXT(detect_job, output), "OUT",
-     .help = "OUT.csv (x,y,size,angle,response,octave) or OUT.npy (the same as N x 6 floats). For many images a folder, "
-             "or a pattern in which {} stands for the image's name: out/{}.csv (default: CSV of one image on standard "
-             "output)"},
+     .help = "OUT.csv (x,y,size,angle,response,octave) or OUT.npy (the same as N x 6 floats). For many images a "
+             "folder, or a pattern in which {} stands for the image's name: out/{}.csv (default: CSV of one image on "
+             "standard output)"},
     {"format", 0, CLI_CHOICE(detect_job, format, 0), "NAME", "csv", .words = formats,
      .help = ": what goes into a folder"},
     {"draw", 0, CLI_TEXT(detect_job, picture), "PICTURE",
-     .help = "a .png with a circle of its size and its angle for every keypoint, the weakest red and the strongest green; "
-             "for many images a folder or a pattern"},
-    {"deviations", 0, CLI_TEXT(detect_job, deviations), "FILE.npy",
-     .help = "the standard deviation of every place along either axis, px (float32, in the order of the table); for many "
-             "images a folder or a pattern"},
+     .help = "a .png with a circle of its size and its angle for every keypoint, the weakest red and the strongest "
+             "green; for many images a folder or a pattern"},
+    DEVIATIONS_OPTION(detect_job, deviations),
     {0}};
 
 const cli_command command_detect = {

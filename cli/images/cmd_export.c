@@ -11,11 +11,13 @@ typedef struct export_job {
     cli_pipeline pipeline;
     export_options export;
     io_read_options reading;
-    const char *keypoints_folder, *output;
+    const char *keypoints_folder, *output, *deviations;
+    io_names images, deviation_files; /* no files of deviations unless they are wanted */
     cli_common *common;
 } export_job;
 
-static void export_report(const cli_common *common, const char *database, const char *list, const colmap_export_counts *counts)
+static void export_report(const cli_common *common, const char *database, const char *list,
+                          const colmap_export_counts *counts)
 {
     cli_say(common, "%s: %zu images, %zu keypoints, %zu pairs with %zu matches; pairs are listed in %s", database,
             counts->images, counts->keypoints, counts->pairs, counts->matches, list);
@@ -32,6 +34,16 @@ static void export_report(const cli_common *common, const char *database, const 
     io_json_end(&json);
 }
 
+/* Threads are busy with other images, so that each works alone. */
+static bool export_deviations(const export_job *job, const char *path, const io_image *image, const features *f,
+                              io_error *error)
+{
+    size_t i = 0;
+    if (!job->deviation_files.count) return true;
+    while (job->images.items[i] != path) i++;
+    return features_write_deviations(f, image, NULL, NULL, job->deviation_files.items[i], error);
+}
+
 /* Keypoints of a file or of the detector, and their descriptors. */
 static bool export_describe(void *context, const char *path, features *out, io_error *error)
 {
@@ -42,7 +54,8 @@ static bool export_describe(void *context, const char *path, features *out, io_e
     if (given) reading.max_size = 0; /* they are in pixels of the file */
     if (!io_image_read(path, &reading, &image, error)) return false;
     bool good = (!given || cli_keypoints_read(job->keypoints_folder, path, &out->keypoints, error)) &&
-                pipeline_describe_alone(&job->pipeline.pipeline, path, &image.view, given, out, error);
+                pipeline_describe_alone(&job->pipeline.pipeline, path, &image.view, given, out, error) &&
+                export_deviations(job, path, &image, out, error);
     features_to_file(out, &image.file);
     io_image_free(&image);
     return good;
@@ -58,7 +71,7 @@ static bool export_check(void *context, const char *path, features *f, io_error 
     return true;
 }
 
-static int export_images(cli_common *common, export_job *job, const io_names *images, const char *list)
+static int export_images(cli_common *common, export_job *job, const char *list)
 {
     io_error error;
     colmap_export_counts counts;
@@ -67,7 +80,7 @@ static int export_images(cli_common *common, export_job *job, const io_names *im
     options.complete = export_check;
     options.context = job;
     if (!cli_pipeline_open(common, &job->pipeline, &error) ||
-        !colmap_export(images, &options, job->output, list, &counts, &error))
+        !colmap_export(&job->images, &options, job->output, list, &counts, &error))
         return cli_error("%s", error.text);
     export_report(common, job->output, list, &counts);
     return CLI_DONE;
@@ -76,24 +89,26 @@ static int export_images(cli_common *common, export_job *job, const io_names *im
 static int export_run(cli_common *common, void *context, int count, char **arguments)
 {
     export_job *job = context;
-    io_names images = {NULL, 0};
     io_error error;
     job->common = common;
     if (!job->output) return cli_usage_error(common, "the database needs a name: -o DATABASE.db");
     if (job->keypoints_folder && job->pipeline.options.detect.detector)
         return cli_usage_error(common, "keypoints are given: --detector has nothing to do");
+    if (job->keypoints_folder && job->deviations)
+        return cli_usage_error(common, "--deviations is for keypoints that are detected");
+    int code = cli_check_deviations(common, job->deviations);
+    if (code != CLI_DONE) return code;
     if (!job->keypoints_folder && !job->pipeline.options.detect.detector)
         job->pipeline.options.detect.detector = KB_DETECTOR_SIFT;
     export_options_settle(&job->export, common,
                           count == 1 && io_path_is_folder(arguments[0]) ? arguments[0] : NULL);
     char *list = io_path_with_suffix(job->output, ".pairs.txt");
-    int code = cli_claim_images(common, count, arguments, &images, &error) &&
-                       cli_claim_keypoints(common, job->keypoints_folder, &images, &error) &&
-                       cli_claim_output(common, list, &error)
-                   ? export_images(common, job, &images, list)
-                   : cli_error("%s", error.text);
+    bool good = cli_claim_images(common, count, arguments, &job->images, &error) &&
+                cli_claim_keypoints(common, job->keypoints_folder, &job->images, &error) &&
+                cli_claim_output(common, list, &error) &&
+                cli_claim_outputs(common, &job->images, job->deviations, ".npy", &job->deviation_files, &error);
+    code = good ? export_images(common, job, list) : cli_error("%s", error.text);
     free(list);
-    io_names_free(&images);
     return code;
 }
 
@@ -104,7 +119,13 @@ static void export_begin(void *context)
     reading_begin(&job->reading);
 }
 
-static void export_end(void *context) { cli_pipeline_close(&((export_job *)context)->pipeline); }
+static void export_end(void *context)
+{
+    export_job *job = context;
+    cli_pipeline_close(&job->pipeline);
+    io_names_free(&job->images);
+    io_names_free(&job->deviation_files);
+}
 
 static const cli_option export_options_table[] = {
     {"output", 'o', CLI_OUTPUT(export_job, output), "DATABASE.db", .help = "the database; required"},
@@ -112,6 +133,7 @@ static const cli_option export_options_table[] = {
     {"keypoints-dir", 0, CLI_TEXT(export_job, keypoints_folder), "DIR",
      .help = "DIR/NAME.csv for every image NAME.png, instead of a detector"},
     CLI_GROUP(export_job, pipeline.options.detect, sfm_detector_options),
+    DEVIATIONS_OPTION(export_job, deviations),
     CLI_SECTION("Descriptors"),
     CLI_GROUP(export_job, pipeline, model_option),
     CLI_GROUP(export_job, pipeline.options, patch_options),

@@ -9,6 +9,7 @@ typedef struct describe_job {
     cli_pipeline pipeline;
     const char *keypoints, *keypoints_folder; /* NULL, NULL: detect */
     const char *output;                       /* NULL: standard output */
+    const char *deviations;                   /* of the places of detected keypoints; NULL: not wanted */
     int32_t format;                           /* of the files in a folder of results: index of describe_formats */
     const char *patches;                      /* NULL: from images */
     int32_t side;                             /* of a patch in a mosaic; 0: the width of the image */

@@ -101,6 +101,16 @@ says "pics/aa.png"
 says "1 failed"
 [ -s q-a.npy ] && [ -s q-b.npy ] && [ ! -e q-aa.npy ] || fail "good images beside a bad one"
 
+# the deviations are those of detect
+run "$KEYBITS" detect a.pgm b.pgm -n 200 -o 'd-{}.csv' --deviations 'detected-{}.npy'
+run "$KEYBITS" describe a.pgm b.pgm -m m.kbm -n 200 -o 'd-{}.hex' --deviations 'sigma-{}.npy' --json >deviations.json
+for image in a b; do same detected-$image.npy sigma-$image.npy; done
+differ sigma-a.npy sigma-b.npy
+holds deviations.json sigma-b.npy
+refuse 2 "must end in .npy" "$KEYBITS" describe a.pgm -m m.kbm -o d.hex --deviations d.txt
+refuse 2 "keypoints that are detected" "$KEYBITS" describe a.pgm -k k.csv -m m.kbm -o d.hex --deviations d.npy
+refuse 1 "d.npy would be written twice" "$KEYBITS" describe a.pgm -m m.kbm -o d.npy --deviations d.npy
+
 # finding keypoints
 for detector in orb sift; do
     run "$KEYBITS" describe a.pgm -m m.kbm --detector $detector -n 25 -o found.hex

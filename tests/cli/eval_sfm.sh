@@ -11,6 +11,14 @@ between export.json pairs 3 3
 between export.json matches 100 600
 lines out.pairs.txt 3
 holds out.pairs.txt "view0.pgm view1.pgm"
+# the deviations are those of detect
+run "$KEYBITS" detect images --detector sift -n 200 -o keypoints/ --deviations detected/
+run "$KEYBITS" export colmap images -m sift -n 200 -o exact.db --deviations exported/
+for i in 0 1 2; do same detected/view$i.npy exported/view$i.npy; done
+differ exported/view0.npy exported/view1.npy
+refuse 2 "must end in .npy" "$KEYBITS" export colmap images -o x.db --deviations x.txt
+refuse 2 "keypoints that are detected" "$KEYBITS" export colmap images -o x.db --keypoints-dir keypoints --deviations x/
+
 echo "view2.pgm view0.pgm" >some.txt
 run "$KEYBITS" export colmap images -m sift --detector sift -n 200 --pairs some.txt --ratio 0.8 -o some.db --json \
     >some.json

@@ -268,6 +268,13 @@ static void test_matcher_is_opencvs_exhaustive_one(int type, int norm)
     b.clear();
     theirs->radiusMatch(query, train, b, radius);
     for (std::size_t i = 0; i < a.size(); i++) CHECK(a[i].size() == b[i].size());
+    mine->radiusMatch(query, train, a, radius, mask);
+    b.clear();
+    theirs->radiusMatch(query, train, b, radius, mask);
+    for (std::size_t i = 0; i < a.size(); i++) CHECK(a[i].size() == b[i].size());
+    mine->radiusMatch(query, train, a, FLT_MAX, mask);
+    for (std::size_t i = 0; i < a.size(); i++)
+        CHECK(static_cast<int>(a[i].size()) == cv::countNonZero(mask.row(static_cast<int>(i))));
     mine->radiusMatch(query, train, a, radius, cv::noArray(), true);
     b.clear();
     theirs->radiusMatch(query, train, b, radius, cv::noArray(), true);

@@ -325,12 +325,12 @@ def _describe(model: Model, image: ImageLike, places: Keypoints, scale: Union[fl
 
 def _warn_regions(model: Model, places: Keypoints, scale: float, side: int) -> None:
     """Says so where the scale can hardly belong to the detector of the keypoints, as the program does: regions (of BAG
-    octave 2, their middle quarter) that are too narrow to describe, or wider than half of the image."""
+    octave 2, their middle quarter) that are too narrow to describe, or mostly wider than half of the image."""
     times = 4 if model.sampler == "octaves" else 1
     width = places["size"] * ((scale or 1) * model.support)
     for name, limit, count, enough in (
             ("narrower", times * _abi.KB_SMALL_PATCH, int((width < times * _abi.KB_SMALL_PATCH).sum()), 0),
-            ("wider", times * side / 2, int((width > times * side / 2).sum()), len(places) // 4)):
+            ("wider", times * side / 2, int((width > times * side / 2).sum()), len(places) // 2)):
         if count > enough:
             warnings.warn(f"{count} of {len(places)} regions are {name} than {limit:g} px: is another scale meant? "
                           f"There are {', '.join(presets())}", stacklevel=4)

@@ -60,10 +60,11 @@ def find_object(make, matcher, one, two, count, ratio):
     return places(p1, status), h
 
 
+@pytest.mark.parametrize("ratio", [0.75, keybits.Model("bag256").ratio])
 @pytest.mark.parametrize("count", [400, 1000, 2000])
-def test_finding_an_object(scene, views, count):
+def test_finding_an_object(scene, views, count, ratio):
     for view, truth in views:
-        found = {name: find_object(*makers, scene, view, count, 0.75) for name, makers in MAKERS.items()}
+        found = {name: find_object(*makers, scene, view, count, ratio) for name, makers in MAKERS.items()}
         corners = np.array([[20, 20], [380, 20], [380, 280], [20, 280]])
         expected = keybits.project_homography(truth, corners)
         for name, (inliers, h) in found.items():
