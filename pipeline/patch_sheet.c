@@ -38,7 +38,9 @@ uint8_t *patch_sheet_make(const pipeline *p, const kb_image *image, const featur
     KB_INIT(o);
     o.scale = sheet_scale(p);
     view.flags = NULL;
-    bool ok = kb_sample(image, KB_SAMPLER_PATCH, &o, NULL, &view, samples, &why) == KB_OK;
+    kb_status status = kb_sample(image, KB_SAMPLER_PATCH, &o, NULL, &view, samples, &why);
+    if (status == KB_E_MEMORY) io_out_of_memory(); /* which is not the image's fault */
+    bool ok = status == KB_OK;
     for (size_t i = 0; ok && i < n; i++)
         for (size_t y = 0; y < SIDE; y++)
             memcpy(sheet + ((i / COLUMNS * SIDE + y) * COLUMNS + i % COLUMNS) * SIDE,

@@ -11,7 +11,7 @@
 
 /* What is left to gain, as a share of the cost, when refinement ends. The error that noise leaves in a model of 8
  * freedoms through n pairs costs about 8 / n. */
-#define ENOUGH 1e-4
+#define ENOUGH 1e-6
 
 static void project_vector(double *v, const double *direction, int32_t n)
 {

@@ -15,7 +15,7 @@ typedef struct version {
     const char *(*name)(void);
     const char *(*cpu_features)(void);
     kb_status (*cpu_limit)(const char *);
-    kb_status (*builtin)(const char *, kb_model **);
+    kb_status (*builtin)(const char *, const kb_allocator *, kb_model **);
     void (*model_free)(kb_model *);
     kb_status (*both)(const kb_model *, const kb_image *, const kb_detect_options *, const kb_describe_options *,
                       kb_workspace *, kb_features *, kb_error *);
@@ -56,7 +56,7 @@ static void *version_run(void *context)
     version *v = context;
     kb_image image = {pixels, SIDE, SIDE, SIDE, KB_FORMAT_GRAY8, 0};
     kb_model *model;
-    if (v->builtin("bad256", &model) != KB_OK) fail("the model");
+    if (v->builtin("bad256", NULL, &model) != KB_OK) fail("the model");
     kb_features f;
     KB_INIT(f);
     f.keypoints = v->keypoints;
