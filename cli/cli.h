@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the commands of the program share: how a command declares itself, its options, messages and exit codes.
  *
- * A command `x` is a file cli/GROUP/cmd_x.c with one `const cli_command command_x`, and one row in CLI_COMMANDS. The command
- * names its options in a table. Everything that is said about an option stands in one row: its name, letter, type,
- * range, target, default and help text. Parsing, range errors, --help, the man page, the bash completion and the check
- * that no output overwrites an input come from that row.
+ * A command `x` is a file cli/GROUP/cmd_x.c with one `const cli_command command_x`, and one row in CLI_COMMANDS. The
+ * command names its options in a table. Everything that is said about an option stands in one row: its name, letter,
+ * type, range, target, default and help text. Parsing, range errors, --help, the man page, the bash completion and the
+ * check that no output overwrites an input come from that row.
  */
 #ifndef CLI_H
 #define CLI_H
@@ -70,8 +70,8 @@ __attribute__((format(printf, 2, 3))) int cli_usage_error(const cli_common *comm
 /* ---- files of the run (paths.c) ----
  * No output may be an input of the same run, nor another output, by whatever name: hard links and symbolic links are
  * followed. Options of type INPUT and OUTPUT and the arguments of a command that reads files are claimed before the
- * command runs. A command claims what it finds later: files of a folder, names that it derives from others. NULL, folders
- * and devices are never claimed; "-" is standard input or output, which one file only may be. */
+ * command runs. A command claims what it finds later: files of a folder, names that it derives from others. NULL,
+ * folders and devices are never claimed; "-" is standard input or output, which one file only may be. */
 bool cli_claim_input(cli_common *common, const char *path, io_error *error);
 bool cli_claim_output(cli_common *common, const char *path, io_error *error);
 /* Every file that is in the folder is an output. */
@@ -101,9 +101,9 @@ void cli_paths_free(struct cli_paths *paths);
  *         .least = 1, .most = CLI_ANY, .wants = "name at least one image", .reads_arguments = true,
  *         .job_size = sizeof(grow_job), .run = grow_run};
  *
- * The job is a zeroed struct of the command, filled by `begin` (if there is one), then by the defaults of the rows, then
- * by the command line. `run` gets it together with the arguments. The help of a row with a range begins with the range,
- * and a default is put behind: "1 to 16 levels of the pyramid (default 8)". Nothing else states it.
+ * The job is a zeroed struct of the command, filled by `begin` (if there is one), then by the defaults of the rows,
+ * then by the command line. `run` gets it together with the arguments. The help of a row with a range begins with the
+ * range, and a default is put behind: "1 to 16 levels of the pyramid (default 8)". Nothing else states it.
  */
 typedef enum cli_type {
     CLI_TYPE_LAST, /* ends a table */
@@ -142,8 +142,8 @@ struct cli_option {
     const char *help;    /* flows; a line that begins with a space stays as it is */
     const char *const *words;
     /* Reads the value into the target; false after common->exit_code = cli_usage_error(...). `option` is what the user
-     * wrote: -n or --max-keypoints. May be called again. A CHECK is called once, after all options are read, with NULL for
-     * option and text; the target is the job of the table. */
+     * wrote: -n or --max-keypoints. May be called again. A CHECK is called once, after all options are read, with NULL
+     * for option and text; the target is the job of the table. */
     bool (*take)(cli_common *common, const char *option, const char *text, void *target);
     const cli_option *group;
     cli_rank rank; /* where the help shows it */
@@ -157,7 +157,8 @@ struct cli_option {
     _Generic(CLI_MEMBER(job, member), int32_t: CLI_TYPE_INT32, int64_t: CLI_TYPE_INT64, uint64_t: CLI_TYPE_UINT64,  \
              float: CLI_TYPE_FLOAT, double: CLI_TYPE_DOUBLE), offsetof(job, member), #member, low_end, high_end
 #define CLI_FLAG(job, member)                                                                                       \
-    _Generic(CLI_MEMBER(job, member), bool: CLI_TYPE_FLAG, int32_t: CLI_TYPE_FLAG32), offsetof(job, member), #member, 0, 0
+    _Generic(CLI_MEMBER(job, member), bool: CLI_TYPE_FLAG, int32_t: CLI_TYPE_FLAG32),                               \
+        offsetof(job, member), #member, 0, 0
 #define CLI_STRING(kind, job, member)                                                                               \
     _Generic(CLI_MEMBER(job, member), const char *: kind), offsetof(job, member), #member, 0, 0
 #define CLI_TEXT(job, member) CLI_STRING(CLI_TYPE_TEXT, job, member)

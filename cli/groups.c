@@ -15,7 +15,8 @@ const cli_option selection_options[] = {
              "and far from anything stronger, the most even; quadtree: the strongest of every leaf of a quad-tree, as "
              "ORB-SLAM"},
     CLI_SECTION("Thresholds of orb"),
-    {"fast-threshold", 0, CLI_NUMBER(kb_detect_options, fast_threshold, 1, 255), "N", .rank = CLI_RARE, .help = "gray levels (default 20)"},
+    {"fast-threshold", 0, CLI_NUMBER(kb_detect_options, fast_threshold, 1, 255), "N", .rank = CLI_RARE,
+     .help = "gray levels (default 20)"},
     {"fast-threshold-min", 0, CLI_NUMBER(kb_detect_options, fast_threshold_min, 1, 255), "N", .rank = CLI_RARE,
      .help = "gray levels, up to --fast-threshold: cells without a corner are searched again with this one (default "
              "7; no second search where --fast-threshold is given)"},
@@ -41,7 +42,8 @@ const cli_option selection_options[] = {
      .help = "; lower finds more and weaker keypoints (default 0.04)"},
     {"edge", 0, CLI_NUMBER(kb_detect_options, edge_threshold, 1, 1000), "X", .rank = CLI_RARE,
      .help = "; higher keeps more keypoints on edges (default 10)"},
-    {"layers", 0, CLI_NUMBER(kb_detect_options, layers, 1, 8), "N", .rank = CLI_RARE, .help = "layers per octave (default 3)"},
+    {"layers", 0, CLI_NUMBER(kb_detect_options, layers, 1, 8), "N", .rank = CLI_RARE,
+     .help = "layers per octave (default 3)"},
     {"sigma", 0, CLI_NUMBER(kb_detect_options, sigma, 0.5, 4), "X", .rank = CLI_RARE,
      .help = "px, the blur of the first layer (default 1.6)"},
     {"no-upsampling", 0, CLI_FLAG(kb_detect_options, no_upsampling), .rank = CLI_RARE,
@@ -142,7 +144,8 @@ const cli_option patch_options[] = {
     CLI_CHECK(check_preset),
     {"preset", 0, CLI_CALL(pipeline_options, preset), "NAME", .take = cli_take_preset,
      .help = "patch width by detector: orb and hessian 1, fast agast brisk akaze 5, kaze surf 6.25, sift 6.75, gftt "
-             "10, mser 3 times the size and the model's support (default: that of --detector; orb for keypoints from a file)"},
+             "10, mser 3 times the size and the model's support (default: that of --detector; orb for keypoints from a "
+             "file)"},
     {"scale", 0, CLI_NUMBER(pipeline_options, scale, 0.01, 100), "X", .rank = CLI_RARE,
      .help = ": patch width / (keypoint size x the model's support), instead of a preset"},
     {"orientation", 0, CLI_CHOICE(pipeline_options, angles, 0), "WHICH", "given", .words = cli_orientations,
@@ -152,8 +155,8 @@ const cli_option patch_options[] = {
 
 const cli_option matching_options[] = {
     {"ratio", 0, CLI_NUMBER(pipeline_options, max_ratio, 0.1, 1), "R", .rank = CLI_FREQUENT,
-     .help = ": keep a match only when its distance is less than R x that of the second nearest; 0.8 is usual (default: "
-             "off; matches are always mutual)"},
+     .help = ": keep a match only when its distance is less than R x that of the second nearest; 0.8 is usual "
+             "(default: off; matches are always mutual)"},
     {"max-distance", 0, CLI_NUMBER(pipeline_options, max_distance, 0.001, 1e9), "D", .rank = CLI_RARE,
      .help = ": keep a match only up to this distance, bits or L2 (default: off)"},
     {"no-filter", 0, CLI_FLAG(pipeline_options, no_filter),
@@ -216,13 +219,14 @@ const cli_option fit_options[] = {
 
 const cli_option model_option[] = {
     {"model", 'm', CLI_INPUT(cli_pipeline, model_name), "NAME|FILE", .rank = CLI_FREQUENT,
-     .help = "a built-in model or a .kbm file (default: the first that this build holds of bag256, bad256, hashsift256, "
-             "sift); keybits model list"},
+     .help = "a built-in model or a .kbm file (default: the first that this build holds of bag256, bad256, "
+             "hashsift256, sift); keybits model list"},
     {0}};
 
 const cli_option index_model_option[] = {
     {"model", 'm', CLI_INPUT(cli_pipeline, model_name), "NAME|FILE", .rank = CLI_FREQUENT,
-     .help = "the file of the index's model, where it is not a built-in one (default: the model whose name the index has)"},
+     .help = "the file of the index's model, where it is not a built-in one (default: the model whose name the index "
+             "has)"},
     {0}};
 
 const cli_option pipeline_option_groups[] = {

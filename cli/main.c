@@ -22,8 +22,9 @@ static void print_usage(FILE *out)
             "usage: keybits COMMAND [OPTION]... [ARGUMENT]...\n\n", kb_version());
     for (size_t i = 0; i < COMMANDS; i++) fprintf(out, "  %-10s %s\n", cli_commands[i]->name, cli_commands[i]->summary);
     fprintf(out,
-            "\n  keybits COMMAND --help shows examples and options, --help-all all of them; keybits --version the version.\n\n"
-            "Data goes to standard output, messages to standard error. Exit code 0: done, 1: failed, 2: wrong usage.\n");
+            "\n  keybits COMMAND --help shows examples and options, --help-all all of them; keybits --version the "
+            "version.\n\nData goes to standard output, messages to standard error. Exit code 0: done, 1: failed, 2: "
+            "wrong usage.\n");
 }
 
 static const cli_command *command_find(const char *name)
@@ -108,7 +109,8 @@ static int run(int argc, char **argv)
     }
     const char *first = argv[1];
     if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0) return print_topic(0, NULL);
-    if (strcmp(first, "help") == 0 && argc > 2 && (strcmp(argv[2], "--man") == 0 || strcmp(argv[2], "--completion") == 0))
+    if (strcmp(first, "help") == 0 && argc > 2 &&
+        (strcmp(argv[2], "--man") == 0 || strcmp(argv[2], "--completion") == 0))
         return print_for_packages(argv[2], argc > 3 ? argv[3] : NULL);
     if (strcmp(first, "help") == 0) return print_topic(argc - 2, argv + 2);
     if (strcmp(first, "--version") == 0 || strcmp(first, "version") == 0) {

@@ -31,12 +31,16 @@ static uint64_t hash_options(const pipeline *p, const io_read_options *reading)
     return collection_hash(hash, &p->info.id, sizeof p->info.id);
 }
 
+#define FEW_NEIGHBOURS 10  /* of an image, where expansion finds the others */
+#define MANY_NEIGHBOURS 30
+
 void collection_open(collection *c, const collection_options *options, io_names *images)
 {
     *c = (collection){.options = *options, .images = *images};
     *images = (io_names){0};
     io_names_sort(&c->images);
     name_images(c);
+    if (c->options.neighbours == 0) c->options.neighbours = collection_expands(c) ? FEW_NEIGHBOURS : MANY_NEIGHBOURS;
     c->describe_hash = hash_options(options->pipeline, &options->reading);
     c->stamps = io_alloc(c->images.count, sizeof *c->stamps);
     c->good = io_alloc(c->images.count, sizeof *c->good);

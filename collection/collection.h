@@ -6,7 +6,8 @@
  *   features/NNNNNN.kbt   patches of its keypoints, for refinement
  *   features/NNNNNN.key   the hash of the image file, and what the file system said of it when it was hashed
  *   pairs.txt             which images are matched
- *   blocks/NNNNNN.pairs   the verified pairs among BLOCK pairs of that list
+ *   expanded.txt          which ones besides, since both are verified with a third
+ *   blocks/NNNNNN.pairs   the verified pairs among BLOCK pairs of one of these lists
  *
  * Each file is a function of its inputs alone, carries a hash of them, and is written beside and renamed. So any process
  * may make any of them, twice or at once, and one that was killed loses only the file that it was at. */
@@ -39,8 +40,10 @@ typedef struct collection_options {
     const io_camera *camera; /* of all images; NULL: a guess per image */
     bool one_camera;         /* images of one size share the guess */
     bool no_refine;          /* keypoints stay where the detector found them; the pipeline keeps patches unless so */
+    bool no_expand;          /* pairs by retrieval are not expanded along verified ones */
     collection_pairs_by by;
-    int32_t neighbours, overlap, min_places;
+    int32_t neighbours;      /* 0: few where pairs are expanded, else many */
+    int32_t overlap, min_places;
     double reach;     /* metres, for PAIRS_GPS */
     double threshold; /* px, of an inlier; 0: by the geometry */
     photos_host host;
@@ -53,8 +56,10 @@ typedef struct collection {
     bool *good;             /* images that have features */
     uint32_t *keypoints;    /* how many of them each good image has */
     uint64_t *stamps;       /* of images: features of which content, by which options; 0: not known yet */
-    uint32_t (*pairs)[2];
-    size_t pair_count;
+    uint32_t (*pairs)[2];   /* those of pairs.txt, then those of expanded.txt */
+    size_t pair_count, pair_room;
+    size_t chosen;          /* pairs of pairs.txt */
+    bool expanded;          /* no further pairs come */
     uint64_t pairs_hash;
     size_t failed;
     float (*moves)[2]; /* of all keypoints, image by image, in steps of their patches; NULL: not known yet */
@@ -74,7 +79,12 @@ bool collection_folders_make(const collection *c, io_error *error); /* the paren
 bool collection_describe(collection *c, collection_shard shard, io_error *error);
 /* Reads or makes the list of pairs; needs features of all images. */
 bool collection_pairs(collection *c, io_error *error);
+/* Matches the pairs that are known. */
 bool collection_match(collection *c, collection_shard shard, io_error *error);
+/* Once all of them are matched: adds pairs of images that are both verified with a third, where pairs are chosen by
+ * retrieval. Then collection_match again. */
+bool collection_expand(collection *c, io_error *error);
+bool collection_match_all(collection *c, io_error *error); /* match, expand, match */
 
 /* ---- outputs, after all is matched ---- */
 typedef struct collection_counts {
@@ -119,9 +129,16 @@ uint64_t collection_content(const collection *c, size_t image);
 /* Fills the stamps of the shard's images. */
 void collection_stamp(collection *c, collection_shard shard);
 
-/* The list of pairs, each once and ascending. */
-bool collection_pairs_load(collection *c, const char *path);
-bool collection_pairs_write(const collection *c, const char *path, io_error *error);
+/* ---- lists of pairs ---- each pair once and ascending; a list begins at c->pairs[first] and goes to the end */
+bool collection_expands(const collection *c); /* whether this kind of pairs is expanded */
+void collection_pairs_add(collection *c, size_t a, size_t b); /* in any order; images without features are left out */
+void collection_pairs_settle(collection *c, size_t first);
+/* Whether there is the list of this hash, which then takes the place of what was behind `first`. */
+bool collection_pairs_load(collection *c, const char *name, uint64_t hash, size_t first);
+bool collection_pairs_write(const collection *c, const char *name, uint64_t hash, size_t first, io_error *error);
+bool collection_chosen_pair(const collection *c, size_t a, size_t b); /* whether pairs.txt has it; a < b */
+uint64_t collection_expanded_hash(const collection *c);
+void collection_expanded_load(collection *c); /* into c->expanded, if that is not so; any process may have made the list */
 
 /* A verified pair. */
 typedef struct collection_pair {
@@ -134,13 +151,15 @@ typedef struct collection_pair {
 } collection_pair;
 typedef bool (*collection_take)(void *context, const collection_pair *pair, io_error *error);
 size_t collection_blocks(const collection *c);
+size_t collection_block_first(const collection *c, size_t block); /* pair; no block has pairs of two lists */
 size_t collection_block_pairs(const collection *c, size_t block); /* how many, verified or not */
+bool collection_blocks_ready(const collection *c, io_error *error); /* all of them are matched */
 bool collection_block_check(const collection *c, size_t block);
 /* results: of all pairs of the block; those without inliers are left out. */
 bool collection_block_write(const collection *c, size_t block, const collection_pair *results, io_error *error);
 /* Calls take for each verified pair of a block, in order. False when the block is not there or take says so. */
 bool collection_block_read(const collection *c, size_t block, collection_take take, void *context, io_error *error);
-/* The same for all blocks in order. */
+/* The same for all blocks in order; fails while pairs are not expanded. */
 bool collection_pairs_read(const collection *c, collection_take take, void *context, io_error *error);
 
 /* Calls add(context, a, b) for pairs of images that were taken near to each other, as their EXIF data tell: for each

@@ -234,58 +234,71 @@ bool collection_features_write(const collection *c, size_t image, const features
     return ok;
 }
 
-/* ---- the list of pairs ---- */
+/* ---- lists of pairs ---- */
 
-bool collection_pairs_load(collection *c, const char *path)
+bool collection_pairs_load(collection *c, const char *name, uint64_t hash, size_t first)
 {
     io_bytes bytes;
-    unsigned long long hash = 0, count = 0;
+    unsigned long long noted = 0, count = 0;
     int used = 0;
-    if (!io_path_exists(path) || !io_file_read(path, &bytes, NULL)) return false;
+    char *path = io_path_join(c->options.folder, name);
+    bool ok = io_path_exists(path) && io_file_read(path, &bytes, NULL);
+    free(path);
+    c->pair_count = first;
+    if (!ok) return false;
     char *at = (char *)bytes.data;
-    bool ok = sscanf(at, "# keybits pairs %llx %llu\n%n", &hash, &count, &used) == 2 && used > 0 &&
-              hash == c->pairs_hash && count <= bytes.size;
-    free(c->pairs);
-    c->pairs = ok ? io_alloc((size_t)count + 1, sizeof *c->pairs) : NULL;
+    ok = sscanf(at, "# keybits pairs %llx %llu\n%n", &noted, &count, &used) == 2 && used > 0 && noted == hash &&
+         count <= bytes.size;
     at += used;
-    for (c->pair_count = 0; ok && c->pair_count < count; c->pair_count += ok) {
+    for (unsigned long long i = 0; ok && i < count; i++) {
         char *end;
         unsigned long a = strtoul(at, &end, 10), b = strtoul(end, &at, 10);
-        uint32_t *pair = c->pairs[c->pair_count];
+        const uint32_t *before = i > 0 ? c->pairs[c->pair_count - 1] : NULL;
         ok = *at++ == '\n' && a < b && b < c->images.count && c->good[a] && c->good[b] &&
-             (c->pair_count == 0 || pair[-2] < a || (pair[-2] == a && pair[-1] < b));
-        pair[0] = (uint32_t)a;
-        pair[1] = (uint32_t)b;
+             (!before || before[0] < a || (before[0] == a && before[1] < b)) &&
+             (first == 0 || !collection_chosen_pair(c, a, b));
+        if (ok) collection_pairs_add(c, a, b);
     }
+    if (!ok) c->pair_count = first;
     io_bytes_free(&bytes);
     return ok;
 }
 
-bool collection_pairs_write(const collection *c, const char *path, io_error *error)
+bool collection_pairs_write(const collection *c, const char *name, uint64_t hash, size_t first, io_error *error)
 {
+    char *path = io_path_join(c->options.folder, name);
     io_writer *writer = io_writer_open_work(path, error);
+    free(path);
     if (!writer) return false;
     FILE *out = io_writer_file(writer);
-    fprintf(out, "# keybits pairs %llx %zu\n", (unsigned long long)c->pairs_hash, c->pair_count);
-    for (size_t i = 0; i < c->pair_count; i++) fprintf(out, "%u %u\n", c->pairs[i][0], c->pairs[i][1]);
+    fprintf(out, "# keybits pairs %llx %zu\n", (unsigned long long)hash, c->pair_count - first);
+    for (size_t i = first; i < c->pair_count; i++) fprintf(out, "%u %u\n", c->pairs[i][0], c->pairs[i][1]);
     return io_writer_commit(writer, error);
 }
 
 /* ---- blocks ---- */
 
+static size_t blocks_of(size_t pairs) { return (pairs + COLLECTION_BLOCK - 1) / COLLECTION_BLOCK; }
+
 size_t collection_blocks(const collection *c)
 {
-    return (c->pair_count + COLLECTION_BLOCK - 1) / COLLECTION_BLOCK;
+    return blocks_of(c->chosen) + blocks_of(c->pair_count - c->chosen);
+}
+
+size_t collection_block_first(const collection *c, size_t block)
+{
+    size_t chosen = blocks_of(c->chosen);
+    return block < chosen ? block * COLLECTION_BLOCK : c->chosen + (block - chosen) * COLLECTION_BLOCK;
 }
 
 size_t collection_block_pairs(const collection *c, size_t block)
 {
-    size_t left = c->pair_count - block * COLLECTION_BLOCK;
+    size_t first = collection_block_first(c, block), left = (first < c->chosen ? c->chosen : c->pair_count) - first;
     return left < COLLECTION_BLOCK ? left : COLLECTION_BLOCK;
 }
 
-/* What decides the content of a block. */
-static uint64_t block_stamp(const collection *c, size_t block)
+/* What decides the content of a block of a list. */
+static uint64_t matching_hash(const collection *c, uint64_t list, size_t block)
 {
     const pipeline_options *o = &c->options.pipeline->options;
     const io_camera none = {0}, *k = c->options.camera ? c->options.camera : &none;
@@ -295,7 +308,19 @@ static uint64_t block_stamp(const collection *c, size_t block)
                               (double)c->options.no_refine, (double)k->model, p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]};
     uint8_t bytes[sizeof numbers];
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) kbi_put_f64(bytes + 8 * i, numbers[i]);
-    return collection_hash(c->pairs_hash, bytes, sizeof bytes);
+    return collection_hash(list, bytes, sizeof bytes);
+}
+
+/* Which pairs of the list are verified follows from what decides their blocks. */
+uint64_t collection_expanded_hash(const collection *c)
+{
+    return collection_hash(matching_hash(c, c->pairs_hash, 0), "expanded", 8);
+}
+
+static uint64_t block_stamp(const collection *c, size_t block)
+{
+    bool chosen = collection_block_first(c, block) < c->chosen;
+    return matching_hash(c, chosen ? c->pairs_hash : collection_expanded_hash(c), block);
 }
 
 /* Matches, then shifts of the inliers, up to a multiple of 8 bytes. */
@@ -355,7 +380,7 @@ static collection_pair pair_head(const uint8_t *from)
 static size_t pair_place(const collection *c, size_t block, size_t next, const collection_pair *p)
 {
     size_t count = collection_block_pairs(c, block);
-    const uint32_t(*pairs)[2] = (const uint32_t(*)[2])(c->pairs + block * COLLECTION_BLOCK);
+    const uint32_t(*pairs)[2] = (const uint32_t(*)[2])(c->pairs + collection_block_first(c, block));
     while (next < count && (pairs[next][0] != p->a || pairs[next][1] != p->b)) next++;
     return next;
 }
@@ -406,8 +431,19 @@ bool collection_block_check(const collection *c, size_t block)
     return true;
 }
 
+bool collection_blocks_ready(const collection *c, io_error *error)
+{
+    size_t blocks = collection_blocks(c), missing = 0, first = 0;
+    for (size_t i = 0; i < blocks; i++)
+        if (!collection_block_check(c, i) && missing++ == 0) first = i;
+    return missing == 0 || io_fail(error, "%zu of %zu blocks of pairs are not matched yet, such as block %zu: run --step "
+                                          "match for all shards first", missing, blocks, first);
+}
+
 bool collection_pairs_read(const collection *c, collection_take take, void *context, io_error *error)
 {
+    if (!c->expanded)
+        return io_fail(error, "the pairs are not expanded yet: run --step expand, then --step match for all shards again");
     for (size_t i = 0; i < collection_blocks(c); i++)
         if (!collection_block_read(c, i, take, context, error)) return false;
     return true;

@@ -151,7 +151,7 @@ static bool block_make(collection *c, size_t block, io_error *error)
 {
     block_work *w = io_alloc(1, sizeof *w);
     w->c = c;
-    w->first = block * COLLECTION_BLOCK;
+    w->first = collection_block_first(c, block);
     w->count = collection_block_pairs(c, block);
     bool ok = block_load(w, error);
     if (ok && c->options.pipeline->parallel && c->options.pipeline->parallel->threads > 1)

@@ -59,15 +59,6 @@ static bool merge_pair(void *context, const collection_pair *p, io_error *error)
            io_colmap_db_add_geometry(w->db, w->ids[p->a], w->ids[p->b], p->matches, p->inliers, &view, error);
 }
 
-static bool blocks_ready(const collection *c, io_error *error)
-{
-    size_t blocks = collection_blocks(c), missing = 0, first = 0;
-    for (size_t i = 0; i < blocks; i++)
-        if (!collection_block_check(c, i) && missing++ == 0) first = i;
-    return missing == 0 || io_fail(error, "%zu of %zu blocks of pairs are not matched yet, such as block %zu: run --step "
-                                          "match for all shards first", missing, blocks, first);
-}
-
 /* What would otherwise be noticed only in an empty reconstruction. */
 static void warn_of_nothing(const collection *c, const collection_counts *n)
 {
@@ -86,7 +77,7 @@ bool collection_merge(collection *c, const char *database, collection_counts *co
     *counts = (collection_counts){.images = c->images.count - c->failed, .failed = c->failed, .pairs = c->pair_count};
     merge_work w = {.c = c, .counts = counts, .ids = io_alloc(c->images.count + 1, sizeof *w.ids),
                     .cameras = io_alloc(c->images.count + 1, sizeof *w.cameras)};
-    bool ok = blocks_ready(c, error) && (w.db = io_colmap_db_create(database, error)) != NULL &&
+    bool ok = collection_blocks_ready(c, error) && (w.db = io_colmap_db_create(database, error)) != NULL &&
               collection_each_image(c, merge_image, &w, error) && collection_pairs_read(c, merge_pair, &w, error);
     if (ok) ok = io_colmap_db_commit(w.db, error);
     else io_colmap_db_abandon(w.db);

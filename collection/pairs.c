@@ -10,12 +10,12 @@
 #define EXHAUSTIVE_UP_TO 100 /* images, by default */
 #define PROBED_IMAGES 8192   /* images x words per row: the time of a query does not grow up to so many images */
 
-static void add_pair(collection *c, size_t *room, size_t a, size_t b)
+void collection_pairs_add(collection *c, size_t a, size_t b)
 {
     if (a == b || !c->good[a] || !c->good[b]) return;
-    if (c->pair_count == *room) {
-        *room = *room ? 2 * *room : 1024;
-        c->pairs = io_grow(c->pairs, *room, sizeof *c->pairs);
+    if (c->pair_count >= c->pair_room) {
+        c->pair_room = c->pair_count < 512 ? 1024 : 2 * c->pair_count;
+        c->pairs = io_grow(c->pairs, c->pair_room, sizeof *c->pairs);
     }
     c->pairs[c->pair_count][0] = (uint32_t)(a < b ? a : b);
     c->pairs[c->pair_count++][1] = (uint32_t)(a < b ? b : a);
@@ -28,16 +28,21 @@ static int compare_pairs(const void *x, const void *y)
     return a[1] < b[1] ? -1 : a[1] > b[1];
 }
 
-/* Sorted, each once. */
-static void pairs_settle(collection *c)
+void collection_pairs_settle(collection *c, size_t first)
 {
-    size_t kept = 0;
-    if (c->pair_count > 1) qsort(c->pairs, c->pair_count, sizeof *c->pairs, compare_pairs);
-    for (size_t i = 0; i < c->pair_count; i++) {
-        if (kept > 0 && compare_pairs(c->pairs[kept - 1], c->pairs[i]) == 0) continue;
+    size_t kept = first;
+    if (c->pair_count > first + 1) qsort(c->pairs + first, c->pair_count - first, sizeof *c->pairs, compare_pairs);
+    for (size_t i = first; i < c->pair_count; i++) {
+        if (kept > first && compare_pairs(c->pairs[kept - 1], c->pairs[i]) == 0) continue;
         memcpy(c->pairs[kept++], c->pairs[i], sizeof *c->pairs);
     }
     c->pair_count = kept;
+}
+
+bool collection_chosen_pair(const collection *c, size_t a, size_t b)
+{
+    const uint32_t pair[2] = {(uint32_t)a, (uint32_t)b};
+    return c->chosen > 0 && bsearch(pair, c->pairs, c->chosen, sizeof pair, compare_pairs) != NULL;
 }
 
 /* ---- retrieval ---- */
@@ -84,7 +89,7 @@ static void retrieval_query(void *context, int32_t i)
     features_free(&f);
 }
 
-static bool pairs_retrieval(collection *c, size_t *room, io_error *error)
+static bool pairs_retrieval(collection *c, io_error *error)
 {
     io_vocabulary words;
     kb_workspace *ws = NULL;
@@ -105,7 +110,7 @@ static bool pairs_retrieval(collection *c, size_t *room, io_error *error)
     else for (size_t i = 0; ok && i < n; i++) retrieval_query(&r, (int32_t)i);
     for (size_t i = 0; ok && i < n; i++) {
         if (r.failure[i]) ok = io_fail(error, "%s: %s", c->images.items[i], r.failure[i]);
-        for (size_t k = 0; ok && k < r.counts[i]; k++) add_pair(c, room, i, (size_t)r.results[i * r.k + k].id);
+        for (size_t k = 0; ok && k < r.counts[i]; k++) collection_pairs_add(c, i, (size_t)r.results[i * r.k + k].id);
     }
     free(r.results);
     free(r.counts);
@@ -118,25 +123,19 @@ static bool pairs_retrieval(collection *c, size_t *room, io_error *error)
 
 /* ---- positions ---- */
 
-typedef struct pair_sink {
-    collection *c;
-    size_t *room;
-} pair_sink;
-
 static void gps_add(void *context, size_t a, size_t b)
 {
-    pair_sink *sink = context;
-    add_pair(sink->c, sink->room, a, b);
+    collection_pairs_add(context, a, b);
 }
 
 /* ---- a list ---- */
 
 /* Names as in the database. */
-static bool pairs_list(collection *c, size_t *room, io_error *error)
+static bool pairs_list(collection *c, io_error *error)
 {
     io_pairs pairs;
     if (!io_pairs_read(c->options.list, &c->names, &pairs, error)) return false;
-    for (size_t i = 0; i < pairs.count; i++) add_pair(c, room, pairs.items[i][0], pairs.items[i][1]);
+    for (size_t i = 0; i < pairs.count; i++) collection_pairs_add(c, pairs.items[i][0], pairs.items[i][1]);
     io_pairs_free(&pairs);
     return true;
 }
@@ -149,28 +148,32 @@ static collection_pairs_by pairs_by(const collection *c)
     return c->options.list ? PAIRS_LIST : c->images.count <= EXHAUSTIVE_UP_TO ? PAIRS_EXHAUSTIVE : PAIRS_RETRIEVAL;
 }
 
+bool collection_expands(const collection *c)
+{
+    return !c->options.no_expand && pairs_by(c) == PAIRS_RETRIEVAL;
+}
+
 static bool pairs_choose(collection *c, io_error *error)
 {
-    size_t room = 0, n = c->images.count;
+    size_t n = c->images.count;
     collection_pairs_by by = pairs_by(c);
     c->pair_count = 0;
     bool ok = true;
     if (by == PAIRS_LIST) {
-        ok = c->options.list ? pairs_list(c, &room, error) : io_fail(error, "--pairs list needs --list");
+        ok = c->options.list ? pairs_list(c, error) : io_fail(error, "--pairs list needs --list");
     } else if (by == PAIRS_RETRIEVAL) {
-        ok = pairs_retrieval(c, &room, error);
+        ok = pairs_retrieval(c, error);
     } else if (by == PAIRS_GPS) {
-        pair_sink sink = {c, &room};
-        ok = collection_gps(c, gps_add, &sink, error);
+        ok = collection_gps(c, gps_add, c, error);
     } else {
         size_t reach = by == PAIRS_SEQUENTIAL ? (size_t)c->options.overlap : n;
         for (size_t a = 0; a < n; a++)
             for (size_t b = a + 1, found = 0; b < n && found < reach && c->good[a]; b++) {
                 found += c->good[b];
-                add_pair(c, &room, a, b);
+                collection_pairs_add(c, a, b);
             }
     }
-    if (ok) pairs_settle(c);
+    if (ok) collection_pairs_settle(c, 0);
     return ok;
 }
 
@@ -218,14 +221,22 @@ static bool images_settle(collection *c, io_error *error)
                    missing, c->images.count, c->images.items[first]);
 }
 
+void collection_expanded_load(collection *c)
+{
+    if (!c->expanded)
+        c->expanded = collection_pairs_load(c, "expanded.txt", collection_expanded_hash(c), c->chosen);
+}
+
 bool collection_pairs(collection *c, io_error *error)
 {
     collection_stamp(c, collection_whole);
     collection_unrefine(c);
     if (!images_settle(c, error) || !pairs_stamp(c, error)) return false;
-    char *path = io_path_join(c->options.folder, "pairs.txt");
-    bool ok = collection_pairs_load(c, path);
-    if (!ok) ok = pairs_choose(c, error) && collection_pairs_write(c, path, error);
-    free(path);
-    return ok;
+    if (!collection_pairs_load(c, "pairs.txt", c->pairs_hash, 0) &&
+        !(pairs_choose(c, error) && collection_pairs_write(c, "pairs.txt", c->pairs_hash, 0, error)))
+        return false;
+    c->chosen = c->pair_count;
+    c->expanded = !collection_expands(c);
+    collection_expanded_load(c);
+    return true;
 }

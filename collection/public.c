@@ -57,7 +57,7 @@ static const struct {
     size_t offset;
     int32_t low, standard, high;
 } integers[] = {{"max_keypoints", offsetof(kb_collection_options, max_keypoints), 1, 2000, 1000000},
-                {"neighbours", offsetof(kb_collection_options, neighbours), 1, 30, 10000},
+                {"neighbours", offsetof(kb_collection_options, neighbours), 0, 0, 10000},
                 {"overlap", offsetof(kb_collection_options, overlap), 1, 10, 1000000},
                 {"min_places", offsetof(kb_collection_options, min_places), 0, 0, 1000000},
                 {"max_size", offsetof(kb_collection_options, max_size), -1, 0, IO_MAX_SIDE},
@@ -131,7 +131,7 @@ static bool collection_start(kb_collection *c, const char *const *images, size_t
         const collection_options inside = {.pipeline = &c->pipeline, .reading = {.keep16 = true, .exif = o->exif != 0, .max_size = max_size},
                                            .folder = o->work, .vocabulary = o->vocabulary, .list = o->list,
                                            .camera = o->camera ? &c->camera : NULL, .one_camera = o->one_camera != 0,
-                                           .no_refine = o->no_refine != 0,
+                                           .no_refine = o->no_refine != 0, .no_expand = o->no_expand != 0,
                                            .by = (collection_pairs_by)o->pairs, .neighbours = o->neighbours,
                                            .overlap = o->overlap, .min_places = o->min_places, .reach = o->reach,
                                            .threshold = o->threshold,
@@ -199,7 +199,8 @@ kb_status kb_collection_describe(kb_collection *c, int32_t shard, int32_t shards
 
 static bool pairs_ready(kb_collection *c, io_error *why)
 {
-    if (!c->paired)
+    if (c->paired) collection_expanded_load(&c->collection);
+    else
         c->paired = collection_folders_make(&c->collection, why) && collection_pairs(&c->collection, why) &&
                     (c->collection.failed < c->collection.images.count ||
                      io_fail(why, "none of %zu images could be described", c->collection.images.count));
@@ -221,6 +222,13 @@ kb_status kb_collection_match(kb_collection *c, int32_t shard, int32_t shards, k
     return public_done(shard_sound(shard, shards, &why) && pairs_ready(c, &why) &&
                     collection_match(&c->collection, (collection_shard){shard, shards}, &why),
                 &why, error);
+}
+
+kb_status kb_collection_expand(kb_collection *c, kb_error *error)
+{
+    io_error why;
+    if (!c) return KB_E_ARGUMENT;
+    return public_done(pairs_ready(c, &why) && collection_expand(&c->collection, &why), &why, error);
 }
 
 /* ---- outputs ---- */

@@ -200,12 +200,15 @@ bool io_colmap_db_add_image(io_colmap_db *db, const char *name, int64_t camera, 
 
 bool io_colmap_db_set_prior(io_colmap_db *db, int64_t image, const double prior[3], io_error *error)
 {
-    const cell cells[] = {{REAL, 0, &prior[0], 0}, {REAL, 0, &prior[1], 0}, {REAL, 0, &prior[2], 0}, {INTEGER, image, NULL, 0}};
-    return insert(db, "UPDATE images SET prior_tx = ?, prior_ty = ?, prior_tz = ? WHERE image_id = ?;", cells, 4, error);
+    const cell cells[] = {
+        {REAL, 0, &prior[0], 0}, {REAL, 0, &prior[1], 0}, {REAL, 0, &prior[2], 0}, {INTEGER, image, NULL, 0}};
+    return insert(db, "UPDATE images SET prior_tx = ?, prior_ty = ?, prior_tz = ? WHERE image_id = ?;", cells, 4,
+                  error);
 }
 
 /* x, y, scale (a radius), orientation in radians. */
-bool io_colmap_db_add_keypoints(io_colmap_db *db, int64_t image, const kb_keypoint *keypoints, size_t n, io_error *error)
+bool io_colmap_db_add_keypoints(io_colmap_db *db, int64_t image, const kb_keypoint *keypoints, size_t n,
+                                io_error *error)
 {
     float *data = io_alloc(n + 1, 4 * sizeof *data);
     for (size_t i = 0; i < n; i++) {
@@ -235,7 +238,8 @@ static uint32_t *match_data(int64_t a, int64_t b, const kb_match *matches, size_
     return data;
 }
 
-bool io_colmap_db_add_matches(io_colmap_db *db, int64_t a, int64_t b, const kb_match *matches, size_t n, io_error *error)
+bool io_colmap_db_add_matches(io_colmap_db *db, int64_t a, int64_t b, const kb_match *matches, size_t n,
+                              io_error *error)
 {
     uint32_t *data = match_data(a, b, matches, n);
     const cell cells[] = {
@@ -248,7 +252,8 @@ bool io_colmap_db_add_matches(io_colmap_db *db, int64_t a, int64_t b, const kb_m
 /* COLMAP's quaternion of a rotation: w, x, y, z. */
 void io_quaternion_of(const double r[9], double q[4])
 {
-    const double squares[4] = {1 + r[0] + r[4] + r[8], 1 + r[0] - r[4] - r[8], 1 - r[0] + r[4] - r[8], 1 - r[0] - r[4] + r[8]};
+    const double squares[4] = {1 + r[0] + r[4] + r[8], 1 + r[0] - r[4] - r[8], 1 - r[0] + r[4] - r[8],
+                               1 - r[0] - r[4] + r[8]};
     int largest = 0;
     for (int i = 1; i < 4; i++)
         if (squares[i] > squares[largest]) largest = i;
@@ -261,7 +266,8 @@ void io_quaternion_of(const double r[9], double q[4])
 
 static void multiply(const double a[9], const double b[9], double out[9])
 {
-    for (int i = 0; i < 9; i++) out[i] = a[i / 3 * 3] * b[i % 3] + a[i / 3 * 3 + 1] * b[3 + i % 3] + a[i / 3 * 3 + 2] * b[6 + i % 3];
+    for (int i = 0; i < 9; i++)
+        out[i] = a[i / 3 * 3] * b[i % 3] + a[i / 3 * 3 + 1] * b[3 + i % 3] + a[i / 3 * 3 + 2] * b[6 + i % 3];
 }
 
 /* From COLMAP's pixels, half a pixel larger than ours, to rays; and the other way. NULL: to our pixels. Distortion is
@@ -280,8 +286,8 @@ static void to_pixels(const kb_camera *c, double m[9])
     memcpy(m, filled, sizeof filled);
 }
 
-/* What holds between COLMAP's pixels: of F or E right^T m left, of H or R right^-1 m left, where left and right lead from
- * COLMAP's pixels to ours, or to rays. */
+/* What holds between COLMAP's pixels: of F or E right^T m left, of H or R right^-1 m left, where left and right lead
+ * from COLMAP's pixels to ours, or to rays. */
 static void in_pixels(const double m[9], bool epipolar, const kb_camera *cameras, double out[9])
 {
     double left[9], right[9], half[9];
@@ -377,8 +383,8 @@ static bool has_beside(const char *path, const char *end)
     return there;
 }
 
-/* SQLite's name for the database. To read one in WAL mode, SQLite makes files beside it, and leaves them there, unless it
- * is told that nobody writes; which is so when there is nothing that a writer has begun. */
+/* SQLite's name for the database. To read one in WAL mode, SQLite makes files beside it, and leaves them there, unless
+ * it is told that nobody writes; which is so when there is nothing that a writer has begun. */
 static char *read_uri(const char *path)
 {
     bool quiet = !has_beside(path, "-wal") && !has_beside(path, "-journal");
@@ -441,7 +447,8 @@ static kb_keypoint keypoint_of(const float *row, int cols)
     return k;
 }
 
-static bool decode_keypoints(const char *path, sqlite3_stmt *row, kb_keypoint **keypoints, size_t *count, io_error *error)
+static bool decode_keypoints(const char *path, sqlite3_stmt *row, kb_keypoint **keypoints, size_t *count,
+                             io_error *error)
 {
     int64_t rows = sqlite3_column_int64(row, 0), cols = sqlite3_column_int64(row, 1);
     const void *data = sqlite3_column_blob(row, 2);

@@ -46,18 +46,20 @@ bool io_colmap_db_add_camera(io_colmap_db *db, const io_camera *camera, int32_t 
 bool io_colmap_db_add_image(io_colmap_db *db, const char *name, int64_t camera, int64_t *id, io_error *error);
 /* Where the image was taken: latitude, longitude, altitude, as COLMAP 3.8 has priors. */
 bool io_colmap_db_set_prior(io_colmap_db *db, int64_t image, const double prior[3], io_error *error);
-bool io_colmap_db_add_keypoints(io_colmap_db *db, int64_t image, const kb_keypoint *keypoints, size_t n, io_error *error);
+bool io_colmap_db_add_keypoints(io_colmap_db *db, int64_t image, const kb_keypoint *keypoints, size_t n,
+                                io_error *error);
 /* Matches of image a's keypoints with image b's; a != b. */
-bool io_colmap_db_add_matches(io_colmap_db *db, int64_t a, int64_t b, const kb_match *matches, size_t n, io_error *error);
+bool io_colmap_db_add_matches(io_colmap_db *db, int64_t a, int64_t b, const kb_match *matches, size_t n,
+                              io_error *error);
 /* What two views have in common, as kb_verification says it, in our pixels. */
 typedef struct io_two_view {
     kb_geometry geometry;                         /* fundamental, essential, homography or rotation */
     const double *model, *rotation, *translation; /* 9, 9 and 3 numbers; the last two of essential and rotation */
     const kb_camera *cameras;                     /* two; NULL: not known */
 } io_two_view;
-/* Verified matches with the geometry that they fit: COLMAP's mapper takes them without matching anything itself. Its names:
- * fundamental is uncalibrated, essential calibrated, rotation panoramic; homography planar, without cameras planar or
- * panoramic. */
+/* Verified matches with the geometry that they fit: COLMAP's mapper takes them without matching anything itself. Its
+ * names: fundamental is uncalibrated, essential calibrated, rotation panoramic; homography planar, without cameras
+ * planar or panoramic. */
 bool io_colmap_db_add_geometry(io_colmap_db *db, int64_t a, int64_t b, const kb_match *matches, size_t n,
                                const io_two_view *view, io_error *error);
 bool io_colmap_db_commit(io_colmap_db *db, io_error *error); /* frees db */

@@ -7,8 +7,8 @@
 #include "io/file.h"
 #include "learn/scene.h"
 
-/* A lens by COLMAP's number and parameters, in our pixels. From SIMPLE_PINHOLE to OPENCV_FISHEYE; others have numbers that
- * kb_camera has not, and give struct_size 0. */
+/* A lens by COLMAP's number and parameters, in our pixels. From SIMPLE_PINHOLE to OPENCV_FISHEYE; others have numbers
+ * that kb_camera has not, and give struct_size 0. */
 kb_camera io_lens_camera(int which, const double *parameters);
 
 /* folder holds the three files; .bin is taken when both are there. Free with kbi_scene_free. */

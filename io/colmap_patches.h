@@ -14,8 +14,8 @@ typedef struct io_colmap_patches_options {
 } io_colmap_patches_options;
 void io_colmap_patches_defaults(io_colmap_patches_options *options);
 
-/* Writes 32x32 patches or octaves; writer k gets those of support[k]. warn (may be NULL) is told about every image that is
- * skipped, tick (may be NULL) about the steps done, two per image. Fails when no point is seen twice. */
+/* Writes 32x32 patches or octaves; writer k gets those of support[k]. warn (may be NULL) is told about every image that
+ * is skipped, tick (may be NULL) about the steps done, two per image. Fails when no point is seen twice. */
 bool io_colmap_patches(const kbi_scene *scene, const io_colmap_patches_options *options, int32_t supports,
                        const float *support, io_patch_writer *const *writers, void (*warn)(void *, const char *),
                        void (*tick)(void *, size_t), void *context, kbi_multiview_report *report, io_error *error);

@@ -29,7 +29,8 @@ void io_draw_image(io_canvas *canvas, const io_image *image, int32_t x, int32_t 
 /* width is the thickness of the stroke in px, 1 or more. */
 void io_draw_line(io_canvas *canvas, double x0, double y0, double x1, double y1, double width, io_colour colour);
 /* 1 px wide; what is below shows through, from opacity 0 (all of it) to 1. */
-void io_draw_faint_line(io_canvas *canvas, double x0, double y0, double x1, double y1, double opacity, io_colour colour);
+void io_draw_faint_line(io_canvas *canvas, double x0, double y0, double x1, double y1, double opacity,
+                        io_colour colour);
 void io_draw_circle(io_canvas *canvas, double x, double y, double radius, double width, io_colour colour);
 void io_draw_rectangle(io_canvas *canvas, int32_t x, int32_t y, int32_t width, int32_t height,
                        io_colour colour); /* filled */

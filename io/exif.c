@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What we want of EXIF, a TIFF structure: the orientation (tag 0x0112 of the first directory), where the camera was (the
- * directory at tag 0x8825), and its focal length (the directory at 0x8769). */
+/* What we want of EXIF, a TIFF structure: the orientation (tag 0x0112 of the first directory), where the camera was
+ * (the directory at tag 0x8825), and its focal length (the directory at 0x8769). */
 #include "io/codecs.h"
 
 #include <math.h>

@@ -37,8 +37,8 @@ void io_bytes_free(io_bytes *bytes);
 typedef struct io_writer io_writer;
 
 io_writer *io_writer_open(const char *path, io_error *error); /* NULL when it failed */
-/* For work files, of which there are thousands and which are made again when they are lost: commit does not wait for the
- * disc. Their names are not the user's, so a link in the place of one is replaced, not followed. */
+/* For work files, of which there are thousands and which are made again when they are lost: commit does not wait for
+ * the disc. Their names are not the user's, so a link in the place of one is replaced, not followed. */
 io_writer *io_writer_open_work(const char *path, io_error *error);
 FILE *io_writer_file(io_writer *writer);
 /* The name of the temporary file, for those who let a library write it (SQLite); NULL for standard output and
@@ -97,8 +97,8 @@ void io_names_free(io_names *names);
 /* Sorts names so that 2.jpg comes before 10.jpg. */
 void io_names_sort(io_names *names);
 int io_names_compare(const char *a, const char *b);
-/* The regular files of a folder whose suffix is one of `suffixes` (NULL-terminated, such as {".png", NULL}), as paths, sorted
- * by name byte by byte. NULL suffixes: the folders in it. */
+/* The regular files of a folder whose suffix is one of `suffixes` (NULL-terminated, such as {".png", NULL}), as paths,
+ * sorted by name byte by byte. NULL suffixes: the folders in it. */
 bool io_names_folder(io_names *names, const char *folder, const char *const *suffixes, io_error *error);
 /* What the user named: a folder means its image files (it must hold at least one), "@list.txt" the names in a list, one
  * per line and at least one ('#' starts a comment line, blank lines are skipped), "@-" a list on standard input;

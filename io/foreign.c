@@ -21,7 +21,8 @@ static const char *iso_media(const io_source *s)
 #ifdef KB_HAVE_HEIF
         return NULL;
 #else
-        return "a HEIC image, which this build does not read; convert it to PNG or JPEG first (heif-convert, or the phone's export)";
+        return "a HEIC image, which this build does not read; convert it to PNG or JPEG first (heif-convert, or the "
+               "phone's export)";
 #endif
     }
     if (io_source_has(s, 4, "ftypavif", 8) || io_source_has(s, 4, "ftypavis", 8))
@@ -71,7 +72,8 @@ const char *io_foreign_format(const io_source *s)
     if (media) return media;
     if (io_source_has(s, 0, "GIF87a", 6) || io_source_has(s, 0, "GIF89a", 6))
         return "a GIF, which is not read; convert it to PNG first";
-    if (io_source_has(s, 0, "\0\0\0\x0cjP  ", 8)) return "a JPEG 2000 image, which is not read; convert it to PNG first";
+    if (io_source_has(s, 0, "\0\0\0\x0cjP  ", 8))
+        return "a JPEG 2000 image, which is not read; convert it to PNG first";
     if (io_source_has(s, 0, "\xff\x0a", 2) || io_source_has(s, 0, "\0\0\0\x0cJXL ", 8))
         return "a JPEG XL image, which is not read; convert it to PNG or JPEG first";
     if (io_source_has(s, 0, "YUV4MPEG2", 9)) return "a Y4M video, not an image; keybits track reads it";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HEIC, what phones write, through libheif, where the build has it. It turns the picture as the file says, which is part of
- * this format. */
+/* HEIC, what phones write, through libheif, where the build has it. It turns the picture as the file says, which is
+ * part of this format. */
 #include "io/codecs.h"
 
 #ifdef KB_HAVE_HEIF
@@ -13,11 +13,13 @@ static bool copy_rows(const struct heif_image *image, const io_raster *raster)
     const uint8_t *plane = heif_image_get_plane_readonly(image, heif_channel_interleaved, &stride);
     size_t row = (size_t)raster->width * 3;
     if (!plane || stride < 0 || (size_t)stride < row) return false;
-    for (int32_t y = 0; y < raster->height; y++) memcpy(io_raster_row(raster, y), plane + (size_t)y * (size_t)stride, row);
+    for (int32_t y = 0; y < raster->height; y++)
+        memcpy(io_raster_row(raster, y), plane + (size_t)y * (size_t)stride, row);
     return true;
 }
 
-static bool decode_handle(const io_source *source, const struct heif_image_handle *handle, io_raster *raster, io_error *error)
+static bool decode_handle(const io_source *source, const struct heif_image_handle *handle, io_raster *raster,
+                          io_error *error)
 {
     struct heif_image *image = NULL;
     int width = heif_image_handle_get_width(handle), height = heif_image_handle_get_height(handle);
@@ -38,8 +40,9 @@ bool io_decode_heif(const io_source *source, bool colour, io_raster *raster, io_
     if (!context) io_out_of_memory();
     struct heif_error why = heif_context_read_from_memory_without_copy(context, source->data, source->size, NULL);
     if (why.code == heif_error_Ok) why = heif_context_get_primary_image_handle(context, &handle);
-    bool ok = why.code == heif_error_Ok ? decode_handle(source, handle, raster, error)
-                                        : io_fail(error, "%s: damaged or truncated HEIC: %s", source->name, why.message);
+    bool ok = why.code == heif_error_Ok
+                  ? decode_handle(source, handle, raster, error)
+                  : io_fail(error, "%s: damaged or truncated HEIC: %s", source->name, why.message);
     if (handle) heif_image_handle_release(handle);
     heif_context_free(context);
     return ok;

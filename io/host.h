@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What io/ asks of the program that it belongs to, since it neither prints nor exits. Set once, before anything else. */
+/* What io/ asks of the program that it belongs to, since it neither prints nor exits. Set once, before anything
+ * else. */
 #ifndef IO_HOST_H
 #define IO_HOST_H
 

@@ -90,7 +90,8 @@ static io_grid grid_upright(const io_raster *stored)
 {
     int32_t how = stored->orientation;
     io_grid g = stored->file;
-    bool swap = how >= 5, flip_x = how == 2 || how == 3 || how == 6 || how == 7, flip_y = how == 3 || how == 4 || how >= 7;
+    bool swap = how >= 5, flip_x = how == 2 || how == 3 || how == 6 || how == 7,
+         flip_y = how == 3 || how == 4 || how >= 7;
     if (swap) g = (io_grid){g.height, g.width, g.step_y, g.step_x, g.origin_y, g.origin_x};
     if (flip_x) g.origin_x = g.width - g.step_x * (swap ? stored->height : stored->width);
     if (flip_y) g.origin_y = g.height - g.step_y * (swap ? stored->width : stored->height);
@@ -243,7 +244,8 @@ bool io_image_decode(const char *name, const uint8_t *data, size_t size, const i
     const char *foreign = io_foreign_format(&source);
     if (foreign) return io_fail(error, "%s: %s (this build reads %s)", name, foreign, io_image_formats);
     io_decoder *decode = recognise(&source);
-    if (!decode) return io_fail(error, "%s: not an image of a format that this build reads (%s)", name, io_image_formats);
+    if (!decode)
+        return io_fail(error, "%s: not an image of a format that this build reads (%s)", name, io_image_formats);
     io_raster raster = {0};
     bool ok = decode(&source, options->colour, &raster, error) && finish(&source, &raster, options, out, error);
     free(raster.samples);

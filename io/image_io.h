@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pictures in and out. The format is recognised by content, never by suffix: JPEG, PNG, PGM/PPM (P2 P3 P5 P6), BMP, WebP,
- * TIFF and HEIC where the build has them. docs/formats.md says how each becomes gray. */
+/* Pictures in and out. The format is recognised by content, never by suffix: JPEG, PNG, PGM/PPM (P2 P3 P5 P6), BMP,
+ * WebP, TIFF and HEIC where the build has them. docs/formats.md says how each becomes gray. */
 #ifndef IO_IMAGE_IO_H
 #define IO_IMAGE_IO_H
 

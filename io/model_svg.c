@@ -44,8 +44,8 @@ static void write_box(FILE *file, bool cells, int channel, int x, int y, int rad
 static void write_line(FILE *file, bool cells, const kb_box_pair *p, const char *colour)
 {
     const char *half = cells ? "" : ".5"; /* the centre of a box on cells is a corner of samples */
-    fprintf(file, "<path d=\"M%d%s %d%sL%d%s %d%s\" stroke=\"%s\"/>", p->x1, half, p->y1, half, p->x2, half, p->y2, half,
-            colour);
+    fprintf(file, "<path d=\"M%d%s %d%sL%d%s %d%s\" stroke=\"%s\"/>", p->x1, half, p->y1, half, p->x2, half, p->y2,
+            half, colour);
 }
 
 static void write_pair(FILE *file, bool cells, const kb_box_pair *p)

@@ -119,8 +119,8 @@ static bool add_folder(io_names *names, const char *folder, io_error *error)
 
 /* Pictures that people have and that no build, or not every build, reads; and their videos. */
 static const char *const unread_suffixes[] = {".heic", ".heif", ".avif", ".jxl", ".jp2", ".gif", ".dng", ".cr2", ".cr3",
-                                              ".nef",  ".arw",  ".orf",  ".rw2", ".raf", ".raw", ".webp", ".tif", ".tiff",
-                                              ".mp4",  ".mov",  ".avi",  ".mkv", NULL};
+                                              ".nef",  ".arw",  ".orf",  ".rw2", ".raf", ".raw", ".webp", ".tif",
+                                              ".tiff", ".mp4",  ".mov",  ".avi",  ".mkv", NULL};
 
 typedef struct folder_rest {
     size_t images, folders, unread;
@@ -160,7 +160,8 @@ bool io_folder_left(const char *folder, io_error *sentence)
     }
     bool left = rest.unread > 0 || rest.folders > 0;
     char files[600] = "", inner[600] = "";
-    if (rest.unread > 0) snprintf(files, sizeof files, "%zu files of formats that are not read, such as %.500s", rest.unread, rest.file);
+    if (rest.unread > 0)
+        snprintf(files, sizeof files, "%zu files of formats that are not read, such as %.500s", rest.unread, rest.file);
     if (rest.folders > 0) snprintf(inner, sizeof inner, "%zu folders in it, such as %.500s", rest.folders, rest.folder);
     if (left) io_fail(sentence, "%s: left out: %s%s%s", folder, files, *files && *inner ? "; " : "", inner);
     io_names_free(&folders);

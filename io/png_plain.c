@@ -18,7 +18,7 @@ bool io_decode_png_plain(const io_source *source, io_raster *raster)
 #include <stdlib.h>
 #include <string.h>
 
-#define PLAIN_MAX_BYTES ((size_t)1 << 25) /* the whole picture is inflated at once: a larger one row by row, by libpng */
+#define PLAIN_MAX_BYTES ((size_t)1 << 25) /* inflated at once; libpng reads larger ones row by row */
 
 static uint32_t big_endian(const uint8_t *p)
 {
@@ -35,14 +35,14 @@ static inline int paeth(int a, int b, int c)
 }
 
 /* a is the sample left, b above, c above the left one; what stands left of a row is 0. */
-#define FOR_EACH_SAMPLE(prediction)                                                                                     \
-    for (size_t i = 0; i < n * size; i += size) {                                                                       \
-        for (size_t k = 0; k < size; k++) {                                                                             \
-            int a = left[k], b = up[i + k], c = corner[k];                                                              \
-            (void)a, (void)c;                                                                                           \
-            left[k] = out[i + k] = (uint8_t)(in[i + k] + (prediction));                                                 \
-            corner[k] = b;                                                                                              \
-        }                                                                                                               \
+#define FOR_EACH_SAMPLE(prediction)                                                                                 \
+    for (size_t i = 0; i < n * size; i += size) {                                                                   \
+        for (size_t k = 0; k < size; k++) {                                                                         \
+            int a = left[k], b = up[i + k], c = corner[k];                                                          \
+            (void)a, (void)c;                                                                                       \
+            left[k] = out[i + k] = (uint8_t)(in[i + k] + (prediction));                                             \
+            corner[k] = b;                                                                                          \
+        }                                                                                                           \
     }
 
 /* n pixels of `size` samples, a constant wherever this is called. */
@@ -76,8 +76,8 @@ static bool unfilter_rows(const uint8_t *filtered, io_raster *raster)
     return ok;
 }
 
-/* The bytes of all IDAT, one after the other, at `to`; 0 for a file with another chunk that decides about pixels, or with
- * a wrong checksum. */
+/* The bytes of all IDAT, one after the other, at `to`; 0 for a file with another chunk that decides about pixels, or
+ * with a wrong checksum. */
 static size_t gather(const io_source *source, uint8_t *to)
 {
     size_t at = 8, total = 0;
@@ -111,11 +111,13 @@ bool io_decode_png_plain(const io_source *source, io_raster *raster)
     if (bytes > PLAIN_MAX_BYTES || bytes / 1032 > source->size) return false;
 
     io_error ignored;
-    if (!io_raster_create(raster, source, (int64_t)width, (int64_t)height, (int32_t)channels, 1, &ignored)) return false;
+    if (!io_raster_create(raster, source, (int64_t)width, (int64_t)height, (int32_t)channels, 1, &ignored))
+        return false;
     uint8_t *packed = malloc(source->size), *filtered = malloc((size_t)bytes);
     struct libdeflate_decompressor *inflate = libdeflate_alloc_decompressor();
     size_t size = packed && filtered && inflate ? gather(source, packed) : 0;
-    bool ok = size > 0 && libdeflate_zlib_decompress(inflate, packed, size, filtered, (size_t)bytes, NULL) == LIBDEFLATE_SUCCESS;
+    bool ok = size > 0 &&
+              libdeflate_zlib_decompress(inflate, packed, size, filtered, (size_t)bytes, NULL) == LIBDEFLATE_SUCCESS;
     ok = ok && unfilter_rows(filtered, raster);
     libdeflate_free_decompressor(inflate);
     free(filtered);

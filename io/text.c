@@ -9,7 +9,11 @@
 size_t io_utf8_bytes(const char *text)
 {
     const unsigned char *c = (const unsigned char *)text;
-    size_t bytes = c[0] < 0x80 ? 1 : c[0] >= 0xc2 && c[0] < 0xe0 ? 2 : (c[0] & 0xf0) == 0xe0 ? 3 : c[0] >= 0xf0 && c[0] < 0xf5 ? 4 : 0;
+    size_t bytes = c[0] < 0x80                   ? 1
+                   : c[0] >= 0xc2 && c[0] < 0xe0 ? 2
+                   : (c[0] & 0xf0) == 0xe0       ? 3
+                   : c[0] >= 0xf0 && c[0] < 0xf5 ? 4
+                                                 : 0;
     uint32_t code = bytes < 2 ? c[0] : c[0] & (0xffu >> (bytes + 1));
     for (size_t i = 1; i < bytes; i++) {
         if ((c[i] & 0xc0) != 0x80) return 0;

@@ -63,8 +63,8 @@ static bool parse_row(const io_train_log *log, const char *line, io_train_row *r
                            log->path, number, box, bit, v[at], v[at + 1], v[at + 2], v[at + 3]);
     }
     if (!(v[13] >= -256 && v[13] <= 256))
-        return io_fail(error, "%s line %d: threshold %g of bit %d is not between -256 and 256", log->path, number, v[13],
-                       bit);
+        return io_fail(error, "%s line %d: threshold %g of bit %d is not between -256 and 256", log->path, number,
+                       v[13], bit);
     kb_box_pair p = {(uint8_t)v[5],  (uint8_t)v[6],  (uint8_t)v[7],  (uint8_t)v[8], (uint8_t)v[9],
                      (uint8_t)v[10], (uint8_t)v[11], (uint8_t)v[12], (float)v[13]};
     *row = (io_train_row){v[1], v[2], v[3], v[4], p};

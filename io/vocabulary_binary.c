@@ -87,7 +87,8 @@ static bool dbow3_node(const char *path, reader *r, uint32_t nodes, io_tree *tre
         return io_fail(error, "%s: node %u has a descriptor of %u x %u and type %u; bytes are expected", path, id, rows,
                        columns, type);
     if (id < 1 || id >= nodes) return io_fail(error, "%s: node %u of %u", path, id, nodes);
-    if (tree->row_bytes == 0 && nodes - 1 > left / (DBOW3_NODE + columns)) /* before memory for all of them is asked for */
+    /* Before memory for all of them is asked for. */
+    if (tree->row_bytes == 0 && nodes - 1 > left / (DBOW3_NODE + columns))
         return io_fail(error, "%s: %u nodes with rows of %u bytes, but the file is too short", path, nodes, columns);
     tree->row_bytes = columns;
     io_tree_reserve(tree, nodes - 1);

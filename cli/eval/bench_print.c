@@ -74,8 +74,8 @@ void bench_print_energy(const bench_report *report)
 
 void bench_print_growth(const ev_bench_plot plots[EV_BENCH_PLOTS])
 {
-    printf("\n%-11s %-19s %9s %9s %9s %9s %6s %8s %8s %6s\n", "growth with", "of", "from", "to", "ms", "ms", "power", "MB",
-           "MB", "power");
+    printf("\n%-11s %-19s %9s %9s %9s %9s %6s %8s %8s %6s\n", "growth with", "of", "from", "to", "ms", "ms", "power",
+           "MB", "MB", "power");
     for (int p = 0; p < EV_BENCH_PLOTS; p++)
         for (size_t i = 0; i < plots[p].count; i++) {
             const ev_bench_curve *c = &plots[p].curves[i];

@@ -63,8 +63,9 @@ static void brown_print_table(const eval_methods *methods, const ev_brown_result
     for (size_t m = 0; m < methods->count; m++)
         for (size_t i = 0; i < result->count; i++) {
             const ev_brown_score *s = &result->sets[i].scores[m];
-            printf("%-28s %-16s %8.2f %8.2f %8.2f %12.2f %9.4g\n", cli_shown(methods->items[m].name), cli_shown(result->sets[i].name),
-                   100 * s->fpr.rate, 100 * s->fpr.best, 100 * s->fpr.worst, 100 * s->fpr.interpolated, s->threshold);
+            printf("%-28s %-16s %8.2f %8.2f %8.2f %12.2f %9.4g\n", cli_shown(methods->items[m].name),
+                   cli_shown(result->sets[i].name), 100 * s->fpr.rate, 100 * s->fpr.best, 100 * s->fpr.worst,
+                   100 * s->fpr.interpolated, s->threshold);
         }
 }
 

@@ -111,29 +111,30 @@ const cli_option eval_method_options[] = {
      .help = "write the patches such a program needs, in the order of the rows, and stop"},
     {0}};
 
-#define KEYPOINT_ROWS(detectors_default, count_default)                                                           \
-    CLI_SECTION("Keypoints"),                                                                                     \
-    {"keypoints-dir", 0, CLI_TEXT(eval_options, source.folder), "DIR",                                            \
-     .help = "CSV files DIR/SCENE/IMAGE.KIND.csv; without it keypoints are detected"},                            \
-    {"keypoints", 0, CLI_TEXT(eval_options, source.kind), "KIND",                                                 \
-     .help = "sift or orb, or another name in the files, which then needs --preset (default sift)"},              \
-    {"detector", 0, CLI_CHOICE(eval_options, source.detector, KB_DETECTOR_ORB), "NAME", detectors_default,        \
-     .words = cli_detectors, .help = ": our detector, where no files are given"},                                 \
-    {"max-keypoints", 'n', CLI_NUMBER(eval_options, source.max_keypoints, 1, 1000000), "N", count_default,        \
-     .help = "keypoints per image, asked of the detector"},                                                       \
-    {"select", 0, CLI_CHOICE(eval_options, source.selection, KB_SELECTION_BEST), "RULE", .words = cli_selections,    \
-     .help = "best, grid, anms or quadtree: which ones our detector keeps (default: its own)"},                   \
-    {"fast-threshold-min", 0, CLI_NUMBER(eval_options, source.fast_threshold_min, 1, 20), "N",                    \
-     .help = "gray levels: the second threshold, with --detector orb (default: its own)"},                                  \
-    {"whole-pixels", 0, CLI_FLAG(eval_options, source.whole_pixels), .help = "positions on whole pixels, not of sift"},     \
-    {"max-pixels", 0, CLI_NUMBER(eval_options, source.max_pixels, 1, 4294836225), "N",                            \
-     .help = ": larger images are refused before memory is reserved for them (default 2^28)"},                    \
-    {"orientation", 0, CLI_CHOICE(eval_options, source.orientation, 0), "RULE", "given",                          \
-     .words = cli_orientations,                                                                                   \
-     .help = ": gradient, centroid or none compute the angles anew, of files and of our detectors but sift"},                    \
-    {"preset", 0, CLI_CALL(eval_options, preset), "NAME", .take = cli_take_preset,                                \
-     .help = "orb hessian fast agast brisk akaze kaze surf sift gftt mser: how size becomes the width of the patch (default: what " \
-             "belongs to the keypoints)"}
+#define KEYPOINT_ROWS(detectors_default, count_default)                                                             \
+    CLI_SECTION("Keypoints"),                                                                                       \
+    {"keypoints-dir", 0, CLI_TEXT(eval_options, source.folder), "DIR",                                              \
+     .help = "CSV files DIR/SCENE/IMAGE.KIND.csv; without it keypoints are detected"},                              \
+    {"keypoints", 0, CLI_TEXT(eval_options, source.kind), "KIND",                                                   \
+     .help = "sift or orb, or another name in the files, which then needs --preset (default sift)"},                \
+    {"detector", 0, CLI_CHOICE(eval_options, source.detector, KB_DETECTOR_ORB), "NAME", detectors_default,          \
+     .words = cli_detectors, .help = ": our detector, where no files are given"},                                   \
+    {"max-keypoints", 'n', CLI_NUMBER(eval_options, source.max_keypoints, 1, 1000000), "N", count_default,          \
+     .help = "keypoints per image, asked of the detector"},                                                         \
+    {"select", 0, CLI_CHOICE(eval_options, source.selection, KB_SELECTION_BEST), "RULE", .words = cli_selections,   \
+     .help = "best, grid, anms or quadtree: which ones our detector keeps (default: its own)"},                     \
+    {"fast-threshold-min", 0, CLI_NUMBER(eval_options, source.fast_threshold_min, 1, 20), "N",                      \
+     .help = "gray levels: the second threshold, with --detector orb (default: its own)"},                          \
+    {"whole-pixels", 0, CLI_FLAG(eval_options, source.whole_pixels),                                                \
+     .help = "positions on whole pixels, not of sift"},                                                             \
+    {"max-pixels", 0, CLI_NUMBER(eval_options, source.max_pixels, 1, 4294836225), "N",                              \
+     .help = ": larger images are refused before memory is reserved for them (default 2^28)"},                      \
+    {"orientation", 0, CLI_CHOICE(eval_options, source.orientation, 0), "RULE", "given",                            \
+     .words = cli_orientations,                                                                                     \
+     .help = ": gradient, centroid or none compute the angles anew, of files and of our detectors but sift"},       \
+    {"preset", 0, CLI_CALL(eval_options, preset), "NAME", .take = cli_take_preset,                                  \
+     .help = "orb hessian fast agast brisk akaze kaze surf sift gftt mser: how size becomes the width of the "      \
+             "patch (default: what belongs to the keypoints)"}
 
 const cli_option eval_keypoint_options[] = {KEYPOINT_ROWS("hessian", "2000"), {0}};
 const cli_option eval_sfm_keypoint_options[] = {KEYPOINT_ROWS("sift", "8192"), {0}};

@@ -136,7 +136,8 @@ static void hpatches_print_json(const eval_methods *methods, const ev_hpatches_o
     io_json json;
     io_json_begin(&json, stdout);
     if (methods->count > 1) io_json_array(&json, NULL);
-    for (size_t m = 0; m < methods->count; m++) hpatches_json(&json, methods->items[m].name, options, facts, &results[m]);
+    for (size_t m = 0; m < methods->count; m++)
+        hpatches_json(&json, methods->items[m].name, options, facts, &results[m]);
     if (methods->count > 1) io_json_end(&json);
 }
 

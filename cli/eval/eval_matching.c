@@ -76,8 +76,8 @@ static void matching_json(io_json *json, size_t index, const void *context)
 static void matching_print(const char *name, const ev_mma *mma)
 {
     if (mma->pairs == 0) return;
-    printf("%-28s %6zu %9.0f %6.0f %7.0f %6.0f %6.0f", cli_shown(name), mma->pairs, mma->keypoints, mma->spots, mma->matches,
-           mma->right, mma->places);
+    printf("%-28s %6zu %9.0f %6.0f %7.0f %6.0f %6.0f", cli_shown(name), mma->pairs, mma->keypoints, mma->spots,
+           mma->matches, mma->right, mma->places);
     for (int i = 0; i < EV_CORNER_LIMITS; i++) printf(" %6.2f", 100 * mma->corner_auc[i]);
     for (int t = 0; t < EV_MMA_PX; t++) printf(" %5.3f", mma->accuracy[t]);
     printf("\n");

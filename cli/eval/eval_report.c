@@ -63,9 +63,10 @@ const cli_command eval_report = {
     .usage = "RESULT.json... -o REPORT.html [options]",
     .about =
         "Puts results on one page: a self-contained HTML file with tables, plots, and, where the protocol is the same, "
-        "the paper's numbers beside ours. The RESULTs are what the benchmarks print with --json (oxford with --curves for precision-recall "
-        "curves, matching, hpatches, brown, sfm, pose), what keybits bench --json prints, and what keybits train ablation "
-        "--json prints. Descriptors of the same name in oxford and bench make the plot of accuracy against cost.",
+        "the paper's numbers beside ours. The RESULTs are what the benchmarks print with --json (oxford with --curves "
+        "for precision-recall curves, matching, hpatches, brown, sfm, pose), what keybits bench --json prints, and "
+        "what keybits train ablation --json prints. Descriptors of the same name in oxford and bench make the plot of "
+        "accuracy against cost.",
     .options = report_options,
     .least = 1,
     .most = CLI_ANY,

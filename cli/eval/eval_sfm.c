@@ -47,9 +47,9 @@ static void sfm_print_table(const eval_methods *methods, const ev_sfm_result *re
            "pairs", "inliers");
     for (size_t m = 0; m < methods->count; m++) {
         const ev_sfm_result *r = &results[m];
-        printf("%-28s %6.0f/%-3.0f %8.0f %12.0f %7.3f %9.3f %8.0f %9.0f\n", cli_shown(methods->items[m].name), r->registered,
-               r->images, r->points, r->observations, r->track_length, r->reprojection_px, r->verified_pairs,
-               r->verified_matches);
+        printf("%-28s %6.0f/%-3.0f %8.0f %12.0f %7.3f %9.3f %8.0f %9.0f\n", cli_shown(methods->items[m].name),
+               r->registered, r->images, r->points, r->observations, r->track_length, r->reprojection_px,
+               r->verified_pairs, r->verified_matches);
     }
 }
 

@@ -71,23 +71,24 @@ static const cli_option describe_options[] = {
     CLI_GROUP(describe_job, pipeline.options, patch_options),
     CLI_SECTION("Keypoints"),
     {"keypoints", 'k', CLI_INPUT(describe_job, keypoints), "FILE",
-     .help = "CSV with the header x,y,size,angle,response,octave (any order, others ignored; only x, y and size must be "
-             "there), for one image"},
-    {"keypoints-dir", 0, CLI_TEXT(describe_job, keypoints_folder), "DIR", .help = "DIR/NAME.csv for every image NAME.png"},
+     .help = "CSV with the header x,y,size,angle,response,octave (any order, others ignored; only x, y and size must "
+             "be there), for one image"},
+    {"keypoints-dir", 0, CLI_TEXT(describe_job, keypoints_folder), "DIR",
+     .help = "DIR/NAME.csv for every image NAME.png"},
     CLI_GROUP(describe_job, pipeline.options.detect, detector_options),
     CLI_SECTION("Images"),
     CLI_GROUP(describe_job, reading, any_photo_options),
     CLI_SECTION("Ready patches"),
     {"patches", 0, CLI_INPUT(describe_job, patches), "FILE",
-     .help = "an image that is a mosaic of square patches, row by row, or an .npy of N x S x S bytes; every patch is one "
-             "row"},
+     .help = "an image that is a mosaic of square patches, row by row, or an .npy of N x S x S bytes; every patch is "
+             "one row"},
     {"side", 0, CLI_NUMBER(describe_job, side, 32, 1024), "N",
      .help = ", the side of a patch in a mosaic (default: the width of the image)"},
     CLI_SECTION("Output"),
     {"output", 'o', CLI_TEXT(describe_job, output), "OUT",
-     .help = "OUT.npy (N x bytes of uint8), OUT.csv or OUT.hex (a row of hexadecimal per line). For many images a folder, "
-             "or a pattern in which {} stands for the image's name: out/{}.npy (default: hexadecimal on standard output, "
-             "image after image)"},
+     .help = "OUT.npy (N x bytes of uint8), OUT.csv or OUT.hex (a row of hexadecimal per line). For many images a "
+             "folder, or a pattern in which {} stands for the image's name: out/{}.npy (default: hexadecimal on "
+             "standard output, image after image)"},
     {"format", 0, CLI_CHOICE(describe_job, format, 0), "NAME", "npy", .words = describe_formats,
      .help = ": what goes into a folder"},
     DEVIATIONS_OPTION(describe_job, deviations),

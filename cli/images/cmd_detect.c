@@ -248,9 +248,10 @@ static const cli_option detect_options[] = {
     CLI_SECTION("Which keypoints"),
     CLI_GROUP(detect_job, detect, detector_options),
     CLI_SECTION("Angles of hessian and orb"),
-    {"orientation", 0, CLI_CHOICE(detect_job, detect.orientation, KB_ORIENTATION_GRADIENT), "RULE", .words = orientations,
-     .help = "gradient: the peak of the histogram of gradients (default); centroid: the intensity centroid, as OpenCV's "
-             "ORB; none: -1"},
+    {"orientation", 0, CLI_CHOICE(detect_job, detect.orientation, KB_ORIENTATION_GRADIENT), "RULE",
+     .words = orientations,
+     .help = "gradient: the peak of the histogram of gradients (default); centroid: the intensity centroid, as "
+             "OpenCV's ORB; none: -1"},
     CLI_SECTION("Images"),
     CLI_GROUP(detect_job, reading, any_photo_options),
     {"mask", 0, CLI_INPUT(detect_job, mask_path), "FILE",
@@ -260,14 +261,14 @@ static const cli_option detect_options[] = {
     CLI_CHECK(check_mask_margin),
     CLI_SECTION("Output"),
     {"output", 'o', CLI_TEXT(detect_job, output), "OUT",
-     .help = "OUT.csv (x,y,size,angle,response,octave) or OUT.npy (the same as N x 6 floats). For many images a folder, "
-             "or a pattern in which {} stands for the image's name: out/{}.csv (default: CSV of one image on standard "
-             "output)"},
+     .help = "OUT.csv (x,y,size,angle,response,octave) or OUT.npy (the same as N x 6 floats). For many images a "
+             "folder, or a pattern in which {} stands for the image's name: out/{}.csv (default: CSV of one image on "
+             "standard output)"},
     {"format", 0, CLI_CHOICE(detect_job, format, 0), "NAME", "csv", .words = formats,
      .help = ": what goes into a folder"},
     {"draw", 0, CLI_TEXT(detect_job, picture), "PICTURE",
-     .help = "a .png with a circle of its size and its angle for every keypoint, the weakest red and the strongest green; "
-             "for many images a folder or a pattern"},
+     .help = "a .png with a circle of its size and its angle for every keypoint, the weakest red and the strongest "
+             "green; for many images a folder or a pattern"},
     DEVIATIONS_OPTION(detect_job, deviations),
     {0}};
 

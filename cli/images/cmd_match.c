@@ -52,8 +52,10 @@ static void match_warn_cameras(const cli_common *common, const match_job *job)
         const features *f = &job->features[i];
         if (!c->struct_size || f->width == 0) continue;
         if (c->cx >= 0 && c->cy >= 0 && c->cx < f->width && c->cy < f->height) continue;
-        cli_warn(common, "%s: the principal point %.6g,%.6g lies outside the image of %d x %d pixels: is the camera that of "
-                 "another size?", job->names[i], c->cx, c->cy, f->width, f->height);
+        cli_warn(common,
+                 "%s: the principal point %.6g,%.6g lies outside the image of %d x %d pixels: is the camera that of "
+                 "another size?",
+                 job->names[i], c->cx, c->cy, f->width, f->height);
     }
 }
 
@@ -80,7 +82,8 @@ static int match_check(const cli_common *common, const match_job *job)
     if ((rows[0] || rows[1]) && job->pipeline.options.refine)
         return cli_usage_error(common, "--refine needs images, not descriptors");
     if (job->pipeline.options.looks && !match_by_looks(job))
-        return cli_usage_error(common, "--looks needs two images, without keypoints that are given and without --tilts");
+        return cli_usage_error(common,
+                               "--looks needs two images, without keypoints that are given and without --tilts");
     if (job->pipeline.options.detect.second_angle && match_by_looks(job))
         return cli_usage_error(common, "--second-angle has nothing to do: a look gives a keypoint one angle");
     if ((rows[0] || rows[1]) && job->draw) return cli_usage_error(common, "--draw needs images, not descriptors");
@@ -469,16 +472,16 @@ static void match_end(void *context)
 static const cli_option match_options[] = {
     {"fit", 0, CLI_CHOICE(match_job, fit, 0), "WHICH", "homography", .words = fits, .rank = CLI_FREQUENT,
      .help = "homography: a plane, or a camera that only turns; fundamental: any rigid scene; similarity: a plane seen "
-             "from straight above; affine: a small or distant plane; essential: any rigid scene and calibrated cameras, "
-             "gives the relative pose; rotation: calibrated cameras with one centre; none: matches only"},
+             "from straight above; affine: a small or distant plane; essential: any rigid scene and calibrated "
+             "cameras, gives the relative pose; rotation: calibrated cameras with one centre; none: matches only"},
     {"camera", 0, CLI_CALL(match_job, pipeline.options.cameras[0]), "C", .take = cli_take_camera,
      .help = "fx,fy,cx,cy[,k1,k2,p1,p2,k3] in px, distortion as OpenCV has it: the camera of both images, for --fit "
              "essential and rotation"},
     {"camera-b", 0, CLI_CALL(match_job, pipeline.options.cameras[1]), "C", .take = cli_take_camera,
      .help = "the camera of B, when it is not that of A"},
     {"tilts", 0, CLI_NUMBER(match_job, pipeline.options.tilts, 0, TILTS_MOST), "N", "0",
-     .help = "steps: describe simulated views of both images too, each step foreshortened more by sqrt(2): 5, 10, 18 and "
-             "28 views per image. For viewpoints more than some 45 degrees apart; 3 is usual. Time grows with "
+     .help = "steps: describe simulated views of both images too, each step foreshortened more by sqrt(2): 5, 10, 18 "
+             "and 28 views per image. For viewpoints more than some 45 degrees apart; 3 is usual. Time grows with "
              "the views, that of matching with their square"},
     {"refine", 0, CLI_FLAG(match_job, pipeline.options.refine),
      .help = "move the points of B to a fraction of a pixel: the region around each keypoint of A is aligned with B. "

@@ -260,7 +260,8 @@ static bool track_finish(track_job *job, io_error *error)
 static bool track_frames_all(track_job *job, int count, char *const *arguments, io_error *error)
 {
     energy_meter meter;
-    if (!open_template(job, error) || !track_frames_open(job->common, &job->frames, &job->reading, count, arguments, error) ||
+    if (!open_template(job, error) ||
+        !track_frames_open(job->common, &job->frames, &job->reading, count, arguments, error) ||
         !open_output(job, error)) {
         return false;
     }
@@ -308,8 +309,8 @@ static const cli_option track_options[] = {
     {"min-places", 0, CLI_NUMBER(track_job, min_places, 4, 1000000), "N", "10",
      .help = ": fewer different inliers mean lost"},
     {"camera", 0, CLI_CALL(track_job, camera.camera), "C", .take = cli_take_camera,
-     .help = "fx,fy,cx,cy[,k1,k2,p1,p2,k3] of the frames in px, distortion as OpenCV has it: also gives the pose of the "
-             "template, and draws a cube on it"},
+     .help = "fx,fy,cx,cy[,k1,k2,p1,p2,k3] of the frames in px, distortion as OpenCV has it: also gives the pose of "
+             "the template, and draws a cube on it"},
     {"template-width", 0, CLI_NUMBER(track_job, camera.width, 1e-6, 1e6), "M",
      .help = "metres, the width of the template: the pose is in metres (default: in pixels of the template)"},
     {"draw", 0, CLI_TEXT(track_job, pictures.folder), "DIR",
@@ -336,10 +337,10 @@ const cli_command command_track = {
              "to standard output:\n"
              "    frame,found,inliers,matches,x1,y1,x2,y2,x3,y3,x4,y4,ms\n"
              "with the corners of the template in the frame, clockwise from its top left, empty when it is lost; with "
-             "--json one object per line. With --camera six columns follow: rx,ry,rz, the rotation vector in radians, and "
-             "tx,ty,tz. A point of the template, from its centre with x to the right, y down and z away from the viewer, "
-             "is rotated and shifted by these into the camera's coordinates. At the end: frames per second, processor time and energy (powercap or "
-             "battery) per frame.",
+             "--json one object per line. With --camera six columns follow: rx,ry,rz, the rotation vector in radians, "
+             "and tx,ty,tz. A point of the template, from its centre with x to the right, y down and z away from the "
+             "viewer, is rotated and shifted by these into the camera's coordinates. At the end: frames per second, "
+             "processor time and energy (powercap or battery) per frame.",
     .options = track_options,
     .least = 2,
     .most = CLI_ANY,

@@ -29,7 +29,8 @@ typedef struct sheet {
 
 /* ------------------------------------------------------------------------------------------------------- the images */
 
-/* The mean over the part of the image that one pixel of the picture covers, a little darker, so that lines stand out. */
+/* The mean over the part of the image that one pixel of the picture covers, a little darker, so that lines stand
+ * out. */
 static void mean_under(const io_canvas *full, int32_t x0, int32_t x1, int32_t y0, int32_t y1, uint8_t *pixel)
 {
     uint32_t sum[3] = {0, 0, 0}, count = (uint32_t)((x1 - x0) * (y1 - y0));
@@ -58,7 +59,8 @@ static bool put_image(sheet *s, const io_image *image, int which, io_error *erro
         for (int32_t x = 0; x < s->width[which]; x++) {
             int32_t x0 = scaled(x, image->width, s->width[which]), x1 = scaled(x + 1, image->width, s->width[which]);
             mean_under(&full, x0, x1, y0, y1,
-                       s->canvas.rgb + 3 * ((size_t)(y + s->top[which]) * (size_t)s->canvas.width + (size_t)(x + s->left[which])));
+                       s->canvas.rgb +
+                           3 * ((size_t)(y + s->top[which]) * (size_t)s->canvas.width + (size_t)(x + s->left[which])));
         }
     }
     io_canvas_free(&full);
@@ -106,7 +108,8 @@ static void draw_lines(sheet *s, const pipeline_result *result, bool inliers, si
         if (result->inliers[i] != inliers) continue;
         size_t before = seen++ * shown / (total ? total : 1);
         if (total > shown && before == seen * shown / total) continue;
-        double xa = place_x(s, 0, p->x1), ya = place_y(s, 0, p->y1), xb = place_x(s, 1, p->x2), yb = place_y(s, 1, p->y2);
+        double xa = place_x(s, 0, p->x1), ya = place_y(s, 0, p->y1), xb = place_x(s, 1, p->x2),
+               yb = place_y(s, 1, p->y2);
         io_draw_faint_line(&s->canvas, xa, ya, xb, yb, opacity, colour);
         io_draw_circle(&s->canvas, xa, ya, 1, dot, colour);
         io_draw_circle(&s->canvas, xb, yb, 1, dot, colour);
@@ -174,7 +177,8 @@ static void draw_outline(sheet *s, const match_picture *p, double width, io_colo
             x1 = place_x(s, 1, x1);
             y1 = place_y(s, 1, y1);
             bool beside = x0 < s->left[1] || x1 < s->left[1] || fabs(x1 - x0) + fabs(y1 - y0) > 1e4;
-            if (k > 0 && isfinite(x0) && isfinite(x1) && !beside) io_draw_line(&s->canvas, x0, y0, x1, y1, width, colour);
+            if (k > 0 && isfinite(x0) && isfinite(x1) && !beside)
+                io_draw_line(&s->canvas, x0, y0, x1, y1, width, colour);
             x0 = x1, y0 = y1;
         }
     }
@@ -215,7 +219,8 @@ static void draw_caption(sheet *s, const match_picture *p)
     for (int i = 0; i < shown; i++) width += KEY + io_text_width(2, keys[i]) + KEY_GAP;
     int magnify = width <= s->canvas.width ? 2 : 1;
     io_draw_rectangle(&s->canvas, 0, s->canvas.height - strip, s->canvas.width, strip, night);
-    int32_t x = MARGIN + io_text_width(magnify, text) + 24, y = s->canvas.height - (strip + io_text_height(magnify)) / 2;
+    int32_t x = MARGIN + io_text_width(magnify, text) + 24,
+            y = s->canvas.height - (strip + io_text_height(magnify)) / 2;
     io_draw_text(&s->canvas, MARGIN, y, magnify, white, text);
     for (int i = 0; i < shown; i++) x = draw_key(s, x, y, magnify, colours[i], keys[i]);
 }
@@ -227,7 +232,7 @@ bool match_draw(const match_picture *picture, io_error *error)
     bool found = !picture->pipeline->options.no_fit && result->fit.result == KB_FIT_FOUND;
     bool ok = sheet_begin(&s, picture, error);
     if (ok) {
-        bool fitted = !picture->pipeline->options.no_fit; /* else nothing is an outlier, though nothing is marked as inlier */
+        bool fitted = !picture->pipeline->options.no_fit; /* else nothing is an outlier, nor marked as inlier */
         bool epilines = picture->epilines && found;
         if (epilines) draw_epilines(&s, picture);
         if (fitted && !epilines) draw_lines(&s, result, false, shown_lines(&s) / 4, 1, OUTLIER, red);

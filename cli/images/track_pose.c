@@ -24,7 +24,8 @@ static bool project_cube(const kb_camera *camera, const kb_fit_report *pose, dou
 {
     const double *r = pose->rotation, *t = pose->translation;
     for (int i = 0; i < 8; i++) {
-        double x = (i & 3) == 1 || (i & 3) == 2 ? half : -half, y = (i & 3) >= 2 ? half : -half, z = i >= 4 ? -2 * half : 0;
+        double x = (i & 3) == 1 || (i & 3) == 2 ? half : -half, y = (i & 3) >= 2 ? half : -half,
+               z = i >= 4 ? -2 * half : 0;
         double p[3];
         for (int k = 0; k < 3; k++) p[k] = r[3 * k] * x + r[3 * k + 1] * y + r[3 * k + 2] * z + t[k];
         if (!(p[2] > 0)) return false;

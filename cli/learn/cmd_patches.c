@@ -33,8 +33,8 @@ const cli_option patches_output_options[] = {
     {"output", 'o', CLI_TEXT(patches_output, pattern), "SET",
      .help = "the file to write; required. With several supports {} in it becomes the support"},
     {"support", 0, CLI_TYPE_CALL, .value = "S,...", .take = take_supports,
-     .help = "0.1 to 10: patch width = preset x keypoint size x support; up to 8 of them, which make as many sets of the "
-             "same points (default 1)"},
+     .help = "0.1 to 10: patch width = preset x keypoint size x support; up to 8 of them, which make as many sets of "
+             "the same points (default 1)"},
     {0}};
 
 void patches_output_begin(patches_output *output) { *output = (patches_output){.supports = 1, .support = {1}}; }

@@ -28,7 +28,8 @@ const cli_option train_model_options[] = {
     {"output", 'o', CLI_OUTPUT(train_options, output), "FILE", .help = "the model file to write; required"},
     {"name", 0, CLI_TEXT(train_options, name), "NAME", .help = "the name of the model (default: the name of the file)"},
     {"support", 0, CLI_NUMBER(train_options, support, 0.1, 10), "S",
-     .help = ", written into the model (default: what the patches were sampled with; needed for sets of different ones)"},
+     .help = ", written into the model (default: what the patches were sampled with; needed for sets of different "
+             "ones)"},
     {"sift-support", 0, CLI_NUMBER(train_options, sift_support, 0.1, 10), "S",
      .help = ", written into the model for keypoints of SIFT detectors (default: as the others)"},
     {"sampler", 0, CLI_CHOICE(train_options, sampler, 0), "NAME", .words = samplers,
@@ -46,7 +47,8 @@ const cli_option train_model_options[] = {
     {0}};
 
 const cli_option train_data_options[] = {
-    {"bits", 0, CLI_CALL(train_options, bits), "N", "256", .take = take_bits, .help = "a multiple of 8, of bag of 32, up to 1024"},
+    {"bits", 0, CLI_CALL(train_options, bits), "N", "256", .take = take_bits,
+     .help = "a multiple of 8, of bag of 32, up to 1024"},
     {"max-patches", 0, CLI_NUMBER(train_options, max_patches, 0, 0x1p40), "N",
      .help = ": learn from a sample of whole points (default 0: all)"},
     {"validate", 0, CLI_INPUT(train_options, validate), "SET",
@@ -96,8 +98,8 @@ char *train_claim_path(cli_common *common, const train_options *options, const c
 static bool load_sets(train_data *data, const train_options *o, int count, char **paths, io_error *error)
 {
     kbi_patch_set all;
-    if (!io_patch_set_load_files((const char *const *)paths, (size_t)count, o->support > 0, (size_t)o->max_patches, o->seed,
-                                 &all, error))
+    if (!io_patch_set_load_files((const char *const *)paths, (size_t)count, o->support > 0, (size_t)o->max_patches,
+                                 o->seed, &all, error))
         return false;
     kbi_patch_set_shrink(&all);
     if (o->hold_back > 0) {
@@ -118,12 +120,14 @@ static bool check_form(const kbi_patch_set *set, const char *which, bool octaves
 {
     if (set->patches == 0 || set->side == (octaves ? KB_OCTAVE_SIDE : KB_PATCH_SIDE)) return true;
     if (octaves)
-        return io_fail(error, "BAG is learned from octaves, but %s holds patches (keybits patches ... --octaves)", which);
+        return io_fail(error, "BAG is learned from octaves, but %s holds patches (keybits patches ... --octaves)",
+                       which);
     if (set->side == KB_OCTAVE_SIDE) return io_fail(error, "%s holds octaves, which only BAG is learned from", which);
     return io_fail(error, "%s holds patches of side %d, but 32 is the least", which, (int)set->side);
 }
 
-bool train_data_load(train_data *data, const train_options *o, bool octaves, cli_common *common, int count, char **paths)
+bool train_data_load(train_data *data, const train_options *o, bool octaves, cli_common *common, int count,
+                     char **paths)
 {
     io_error error;
     memset(data, 0, sizeof *data);

@@ -51,8 +51,8 @@ const cli_command patches_brown = {
     .examples = "notredame -o set.kbp # a folder of the set",
     .summary = "a folder of the Brown/PhotoTour format",
     .usage = "FOLDER -o SET.kbp [options]",
-    .about = "FOLDER holds patches0000.bmp, patches0001.bmp ... (16x16 patches of 64x64 pixels each) and info.txt (a line "
-             "per patch that begins with the number of its point).",
+    .about = "FOLDER holds patches0000.bmp, patches0001.bmp ... (16x16 patches of 64x64 pixels each) and info.txt (a "
+             "line per patch that begins with the number of its point).",
     .options = brown_options,
     .least = 1,
     .most = 1,

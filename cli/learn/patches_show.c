@@ -41,7 +41,8 @@ static void draw_octaves(io_canvas *canvas, const uint8_t *pixels, int32_t magni
         draw_patch(canvas, pixels, KB_OCTAVE_SIDE, magnify, x + k % 2 * step, y + k / 2 * step);
 }
 
-static void draw_point(io_canvas *canvas, const kbi_patch_set *set, size_t point, const sheet_job *s, int32_t x, int32_t y)
+static void draw_point(io_canvas *canvas, const kbi_patch_set *set, size_t point, const sheet_job *s, int32_t x,
+                       int32_t y)
 {
     int32_t magnify = (int32_t)s->magnify;
     char words[32];
@@ -104,7 +105,8 @@ static const cli_option show_options[] = {
     {"points", 0, CLI_NUMBER(sheet_job, points, 1, 2000), "N", "90", .help = "points, chosen by the seed"},
     {"columns", 0, CLI_NUMBER(sheet_job, columns, 1, 10), "N", "3", .help = "strips side by side"},
     {"patches", 0, CLI_NUMBER(sheet_job, patches, 2, 32), "N", "6", .help = "patches per point at most"},
-    {"magnify", 0, CLI_NUMBER(sheet_job, magnify, 1, 8), "N", .help = "(default 2 for octaves and patches of 32x32, else 1)"},
+    {"magnify", 0, CLI_NUMBER(sheet_job, magnify, 1, 8), "N",
+     .help = "(default 2 for octaves and patches of 32x32, else 1)"},
     {"seed", 0, CLI_NUMBER(sheet_job, seed, 0, CLI_NO_LIMIT), "N", "1", .help = "decides which points are shown"},
     {0}};
 
@@ -199,11 +201,12 @@ static void patches_info_json(const summary *summaries, char *const *paths, int 
 static void patches_info_text(const summary *summaries, char *const *paths, int sets)
 {
     for (const summary *s = summaries; s < summaries + sets; s++) {
-        printf("%s: %llu patches of side %d%s, support %g, %zu points (%zu with one patch only, up to %zu patches), %zu "
-               "views\n",
-               cli_shown(paths[s - summaries]), (unsigned long long)s->info.patches, (int)s->info.side,
-               s->info.side == KB_OCTAVE_SIDE ? " in four octaves" : "", (double)s->info.support, s->points,
-               s->singletons, s->most, s->views);
+        printf(
+            "%s: %llu patches of side %d%s, support %g, %zu points (%zu with one patch only, up to %zu patches), %zu "
+            "views\n",
+            cli_shown(paths[s - summaries]), (unsigned long long)s->info.patches, (int)s->info.side,
+            s->info.side == KB_OCTAVE_SIDE ? " in four octaves" : "", (double)s->info.support, s->points, s->singletons,
+            s->most, s->views);
     }
 }
 

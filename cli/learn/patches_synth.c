@@ -189,7 +189,8 @@ const cli_command patches_synth = {
     .summary = "views of single photographs by random homographies and changes of light",
     .usage = "IMAGE... -o SET.kbp [options]",
     .about = "Renders views of every photograph by random homographies and changes of light, detects keypoints anew in "
-             "every view and groups those that show the same point. Images that cannot be read are skipped and counted. "
+             "every view and groups those that show the same point. Images that cannot be read are skipped and "
+             "counted. "
              CLI_IMAGES_HELP,
     .options = synth_options,
     .least = 1,

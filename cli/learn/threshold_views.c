@@ -11,7 +11,7 @@
 
 #define LEVELS_APART 1.44 /* sizes of candidates in a window: a level of 1.2 more or less, as SLAM systems search */
 
-/* ------------------------------------------------------------------------------------------------------------- views */
+/* ------------------------------------------------------------------------------------------------------------ views */
 
 /* What changes between the frames of a camera that moves. */
 static const kbi_view_range frame_range = {
@@ -20,7 +20,8 @@ static const kbi_view_range frame_range = {
 static kb_status render_view(view_pair *pair, const kb_image *photo, view_kind kind, uint64_t *state, kbi_view *view)
 {
     kbi_light_range light = kbi_light_range_default;
-    kbi_view_draw(kind == VIEW_FRAME ? &frame_range : &kbi_view_range_default, photo->width, photo->height, state, view);
+    kbi_view_draw(kind == VIEW_FRAME ? &frame_range : &kbi_view_range_default, photo->width, photo->height, state,
+                  view);
     size_t count = (size_t)view->width * (size_t)view->height;
     pair->pixels = io_alloc(count, 1);
     pair->mask = io_alloc(count, 1);
@@ -73,7 +74,7 @@ void view_pair_free(view_pair *pair)
     kb_workspace_free(pair->workspace);
 }
 
-/* ---------------------------------------------------------------------------------------------------------- counting */
+/* --------------------------------------------------------------------------------------------------------- counting */
 
 typedef enum relation { SAME, DIFFERENT, UNCLEAR } relation;
 

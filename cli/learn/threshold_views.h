@@ -11,7 +11,8 @@
 #define RATIO_STEPS 100
 
 typedef struct threshold_counts {
-    /* Hamming distances of keypoints of both images that show the same point, and of a keypoint and others in its window. */
+    /* Hamming distances of keypoints of both images that show the same point, and of a keypoint and others in its
+     * window. */
     uint64_t right[KB_MAX_BITS + 1], wrong[KB_MAX_BITS + 1];
     /* Nearest neighbours in the whole image by the first max_ratio, in hundredths, that keeps them; the last: none. */
     uint64_t ratio_right[RATIO_STEPS + 2], ratio_wrong[RATIO_STEPS + 2];

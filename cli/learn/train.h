@@ -48,7 +48,8 @@ typedef struct train_data {
 } train_data;
 
 /* Loads the sets. False with common->exit_code set. */
-bool train_data_load(train_data *data, const train_options *o, bool octaves, cli_common *common, int count, char **paths);
+bool train_data_load(train_data *data, const train_options *o, bool octaves, cli_common *common, int count,
+                     char **paths);
 void train_data_free(train_data *data);
 kb_learn_patches train_patches(const train_data *data); /* what is learned from, a view */
 

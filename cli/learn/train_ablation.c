@@ -110,8 +110,8 @@ const cli_command train_ablation = {
     .summary = "what every part of the learning is worth, beside the paper's table",
     .usage = "SET.kbp... [options]",
     .about = "Learns BAD and HashSIFT with one part of the method after the other switched on, and prints the mAP of "
-             "matching on patches not learned from, beside the paper's mAP of HPatches' matching task. The numbers are not "
-             "of the same data; what can be compared is how they go up.",
+             "matching on patches not learned from, beside the paper's mAP of HPatches' matching task. The numbers are "
+             "not of the same data; what can be compared is how they go up.",
     .options = ablation_options,
     .least = 1,
     .most = CLI_ANY,

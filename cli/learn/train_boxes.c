@@ -251,7 +251,8 @@ static const cli_option box_options[] = {
     {"loss", 0, CLI_CHOICE(box_job, o.loss, 0), "NAME", "triplet", .words = losses,
      .help = "triplet; binary: AdaBoost over pairs, as BEBLID; orb: ORB's rule"},
     CLI_SECTION("Boxes"),
-    {"radius", 0, CLI_CALL(box_job, o), "A-B", .take = take_radius, .help = "1 to 8, on samples 1 to 7; one number: all alike (default: all)"},
+    {"radius", 0, CLI_CALL(box_job, o), "A-B", .take = take_radius,
+     .help = "1 to 8, on samples 1 to 7; one number: all alike (default: all)"},
     {"two-radii", 0, CLI_FLAG(box_job, o.two_radii), .help = "the boxes of a pair may differ in size"},
     {"fixed-threshold", 0, CLI_FLAG(box_job, o.fixed_threshold), .help = "all thresholds are 0"},
     {"channels", 0, CLI_CALL(box_job, o.channels), "LIST", .take = take_channels,
@@ -265,7 +266,8 @@ static const cli_option box_options[] = {
     "far leave wrong."
 
 #define BOX_COMMAND(kind, what, about_sets)                                                                 \
-    const cli_command train_##kind = {.name = "train " #kind, .examples = BOX_EXAMPLES, .summary = what, .usage = BOX_USAGE,          \
+    const cli_command train_##kind = {.name = "train " #kind, .examples = BOX_EXAMPLES, .summary = what,    \
+                                      .usage = BOX_USAGE,                                                   \
                                       .about = BOX_ABOUT about_sets, .options = box_options, .least = 1,    \
                                       .most = CLI_ANY, .wants = "needs a set of patches (.kbp)",            \
                                       .reads_arguments = true, .job_size = sizeof(box_job),                 \

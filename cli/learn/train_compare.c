@@ -45,8 +45,9 @@ static void print_comparison(comparison *c, const cli_common *common, const char
                          const kbi_validation *v)
 {
     if (!common->json) {
-        printf("%-*s %-*s %7zu %7.2f %7.2f %7.2f %6.3f %6.4f\n", c->set_width, cli_shown(set), c->model_width, cli_shown(model), v->queries,
-               100 * v->map, 100 * v->rate, 100 * v->fpr95, v->bit_mean, v->bit_correlation);
+        printf("%-*s %-*s %7zu %7.2f %7.2f %7.2f %6.3f %6.4f\n", c->set_width, cli_shown(set), c->model_width,
+               cli_shown(model), v->queries, 100 * v->map, 100 * v->rate, 100 * v->fpr95, v->bit_mean,
+               v->bit_correlation);
         return;
     }
     io_json_object(&c->json, NULL);

@@ -247,9 +247,9 @@ const cli_command train_hashsift = {
     .examples = "set.kbp -o my.kbm --bits 256 # a model of yours",
     .summary = "HashSIFT: the signs of a linear map of SIFT",
     .usage = "SET.kbp... -o MODEL.kbm [options]",
-    .about = "Learns a linear map of SIFT whose signs are the bits, by Adam on a relaxation of the triplet ranking loss. The "
-             "result is the same for any number of threads; on another processor it may differ a little, as the matrix "
-             "products do.",
+    .about = "Learns a linear map of SIFT whose signs are the bits, by Adam on a relaxation of the triplet ranking "
+             "loss. The result is the same for any number of threads; on another processor it may differ a little, as "
+             "the matrix products do.",
     .options = hashsift_options,
     .least = 1,
     .most = CLI_ANY,

@@ -83,8 +83,8 @@ static void write_held(FILE *f, const kbi_validation *v, size_t bits)
     sum_distances(v, bits, d);
     fprintf(f,
             "<h2>On patches held back</h2>\n<p>Matching %zu points that were not learned from: mAP <b>%.2f</b>, "
-            "nearest right %.2f %%, FPR95 %.2f %% (wrong pairs accepted at the distance that accepts 95 %% of the right "
-            "ones).</p>\n",
+            "nearest right %.2f %%, FPR95 %.2f %% (wrong pairs accepted at the distance that accepts 95 %% of the "
+            "right ones).</p>\n",
             v->queries, 100 * v->map, 100 * v->rate, 100 * v->fpr95);
     const io_plot_curve spread[] = {{.x = d->x, .y = d->right, .n = d->bins, .label = "right pairs", .colour = 0},
                                     {.x = d->x, .y = d->wrong, .n = d->bins, .label = "wrong pairs", .colour = 1}};
@@ -177,8 +177,8 @@ static void write_correlations(FILE *f, const bit_counts *c)
     double sum = 0;
     for (size_t i = 0; i < bits * bits; i++) sum += i % (bits + 1) ? fabs(c->correlation[i]) : 0;
     fprintf(f,
-            "<h2>Correlation of bits</h2>\n<p>Red: bits that agree; blue: bits that disagree; white: neither. Every cell "
-            "shows the strongest of its pairs.\nMean absolute correlation of two bits: %.4f.</p>\n"
+            "<h2>Correlation of bits</h2>\n<p>Red: bits that agree; blue: bits that disagree; white: neither. Every "
+            "cell shows the strongest of its pairs.\nMean absolute correlation of two bits: %.4f.</p>\n"
             "<figure><svg viewBox=\"0 0 %d %d\" shape-rendering=\"crispEdges\">\n",
             sum / (double)(bits * (bits - 1)), cells, cells);
     for (int32_t row = 0; row < cells; row++) {

@@ -46,7 +46,7 @@ typedef struct threshold_job {
     bool store; /* into the model files */
 } threshold_job;
 
-/* ------------------------------------------------------------------------------------------------------------ shares */
+/* ----------------------------------------------------------------------------------------------------------- shares */
 
 static uint64_t sum_of(const uint64_t *counts, int32_t last)
 {
@@ -94,7 +94,7 @@ static int32_t ratio_at(const threshold_counts *c, double precision)
     return ratio;
 }
 
-/* --------------------------------------------------------------------------------------------------------- describing */
+/* ------------------------------------------------------------------------------------------------------- describing */
 
 #ifdef KB_HAVE_EVAL
 static bool orb_available(io_error *error) { return ev_peers_available(error); }
@@ -183,7 +183,7 @@ static bool count_photos(threshold_job *job, const cli_common *common, const io_
     return ok;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ results */
+/* ---------------------------------------------------------------------------------------------------------- results */
 
 static void print_row(threshold_job *job, const cli_common *common, const descriptor *d, const limits *at)
 {
@@ -191,8 +191,8 @@ static void print_row(threshold_job *job, const cli_common *common, const descri
     const double values[] = {wrong_within(c, at->low),  right_within(c, at->low),    wrong_within(c, at->high),
                              right_within(c, at->high), precision_at(c, at->ratio), kept_at(c, at->ratio)};
     if (!common->json) {
-        printf("%-12s %5d %9.3f %7.1f %5d %9.3f %7.1f %5.2f %11.1f %7.1f\n", cli_shown(d->name), (int)at->low, values[0],
-               values[1], (int)at->high, values[2], values[3], at->ratio / 100.0, values[4], values[5]);
+        printf("%-12s %5d %9.3f %7.1f %5d %9.3f %7.1f %5.2f %11.1f %7.1f\n", cli_shown(d->name), (int)at->low,
+               values[0], values[1], (int)at->high, values[2], values[3], at->ratio / 100.0, values[4], values[5]);
         return;
     }
     static const char *const names[] = {"wrong_low", "right_low", "wrong_high", "right_high", "precision", "kept"};
@@ -255,7 +255,7 @@ static bool report(threshold_job *job, const cli_common *common, io_error *error
     return ok;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ command */
+/* ---------------------------------------------------------------------------------------------------------- command */
 
 static bool is_built_in(const char *name)
 {
@@ -289,7 +289,8 @@ static bool open_descriptors(threshold_job *job, io_error *error)
     memset(job->descriptors, 0, (job->names.count + 1) * sizeof *job->descriptors);
     if (job->precision == 0) {
         if (!orb_available(&why))
-            return io_fail(error, "no ORB to compare with (%s): give --rate-low, --rate-high and --precision", why.text);
+            return io_fail(error, "no ORB to compare with (%s): give --rate-low, --rate-high and --precision",
+                           why.text);
         job->descriptors[job->count++].name = "ORB";
     }
     for (size_t i = 0; i < job->names.count && ok; i++) ok = open_descriptor(job, job->names.items[i], error);
@@ -330,7 +331,8 @@ static const cli_option thresholds_options[] = {
     {"model", 'm', CLI_INPUTS(threshold_job, list), "LIST",
      .help = "binary models and .kbm files, separated by commas (default: all that are built in)"},
     {"store", 0, CLI_FLAG(threshold_job, store), .help = "write the numbers into the model files"},
-    {"views", 0, CLI_NUMBER(threshold_job, views, 1, 1000), "N", "1", .help = "of either kind that are rendered of every photograph"},
+    {"views", 0, CLI_NUMBER(threshold_job, views, 1, 1000), "N", "1",
+     .help = "of either kind that are rendered of every photograph"},
     {"window", 0, CLI_NUMBER(threshold_job, window, 0.25, 100), "W", "1",
      .help = ": the search reaches so many keypoint sizes to each side"},
     {"rate-low", 0, CLI_NUMBER(threshold_job, rate_low, 0, 100), "P",
@@ -350,14 +352,14 @@ const cli_command train_thresholds = {
     .examples = "frames -m my.kbm # distances and a ratio for SLAM",
     .summary = "distances and a ratio that mean for a model what 50, 100 and 0.75 mean for ORB",
     .usage = "IMAGE... [options]",
-    .about = "SLAM systems search a window around the place where a point should be, and accept a match when its distance "
-             "is at most 50 or 100, numbers for ORB. This renders frames of a moving camera from every photograph and "
-             "compares each keypoint with the others in such a window. For every model it prints the largest distances "
-             "that accept no more wrong pairs than those do, with the shares of wrong pairs and of right pairs that they "
-             "accept. From views that differ more, as those of `patches synth`, comes the largest ratio between the "
-             "nearest and the second nearest row of the whole image whose matches are right as often as ORB's at 0.75, "
-             "with that precision and the share of right matches that it keeps. All are per cent. ORB is OpenCV's, where "
-             "the program was built with it, on the same keypoints:\n"
+    .about = "SLAM systems search a window around the place where a point should be, and accept a match when its "
+             "distance is at most 50 or 100, numbers for ORB. This renders frames of a moving camera from every "
+             "photograph and compares each keypoint with the others in such a window. For every model it prints the "
+             "largest distances that accept no more wrong pairs than those do, with the shares of wrong pairs and of "
+             "right pairs that they accept. From views that differ more, as those of `patches synth`, comes the "
+             "largest ratio between the nearest and the second nearest row of the whole image whose matches are right "
+             "as often as ORB's at 0.75, with that precision and the share of right matches that it keeps. All are per "
+             "cent. ORB is OpenCV's, where the program was built with it, on the same keypoints:\n"
              "    keybits train thresholds held-back/\n"
              "    keybits train thresholds held-back/ -m mine.kbm --store\n"
              "Model files hold the numbers that --store wrote, the files of the built-in models too; kb_model_info and "

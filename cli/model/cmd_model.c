@@ -95,7 +95,8 @@ static void show_text(const kb_model_info *info)
         printf("\nboxes     %d different in %d pairs\n", (int)info->distinct_boxes, (int)spec->bits);
     }
     if (info->threshold_high)
-        printf("distance  %d low, %d high (as 50 and 100 of ORB)\n", (int)info->threshold_low, (int)info->threshold_high);
+        printf("distance  %d low, %d high (as 50 and 100 of ORB)\n", (int)info->threshold_low,
+               (int)info->threshold_high);
     if (info->ratio > 0) printf("ratio     %g (as 0.75 of ORB)\n", (double)info->ratio);
     if (spec->text && *spec->text) show_lines(spec->text);
 }
@@ -181,9 +182,9 @@ static const char *const samplers[] = {"image", "patch", "octaves", "cells", NUL
 
 static const cli_option import_options[] = {
     {"sampler", 0, CLI_CHOICE(model_job, table.sampler, 0), "NAME", .words = samplers,
-     .help = "image: boxes in the image, as OpenCV's TEBLID; patch: in the resampled 32x32 patch; cells: in 16x16 cells, "
-             "for tables whose boxes are on cells; octaves: of BAG, which has no other (default: image for BAD, octaves "
-             "for BAG, patch for the others)"},
+     .help = "image: boxes in the image, as OpenCV's TEBLID; patch: in the resampled 32x32 patch; cells: in 16x16 "
+             "cells, for tables whose boxes are on cells; octaves: of BAG, which has no other (default: image for BAD, "
+             "octaves for BAG, patch for the others)"},
     {"support", 0, CLI_NUMBER(model_job, table.support, 0.1, 10), "S",
      .help = ": patch width = preset x keypoint size x support (default 1)"},
     {"sift-support", 0, CLI_NUMBER(model_job, table.sift_support, 0.1, 10), "S",

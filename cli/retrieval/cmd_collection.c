@@ -7,9 +7,9 @@
 #include "io/json.h"
 #include "retrieval.h"
 
-enum { STEP_ALL, STEP_DESCRIBE, STEP_PAIRS, STEP_MATCH, STEP_MERGE };
+enum { STEP_ALL, STEP_DESCRIBE, STEP_PAIRS, STEP_MATCH, STEP_EXPAND, STEP_MERGE };
 
-static const char *const collection_steps[] = {"all", "describe", "pairs", "match", "merge", NULL};
+static const char *const collection_steps[] = {"all", "describe", "pairs", "match", "expand", "merge", NULL};
 static const char *const collection_choices[] = {"auto", "exhaustive", "sequential", "retrieval", "gps", "list", NULL};
 
 typedef struct collection_job {
@@ -58,11 +58,14 @@ static void merge_report(const collection_job *j, const collection_counts *n, do
 
 /* ---- files ---- */
 
-static bool claim_pairs(const collection_job *j, io_error *error)
+static bool claim_lists(const collection_job *j, io_error *error)
 {
-    char *path = io_path_join(j->folder, "pairs.txt");
-    bool ok = cli_claim_output(j->common, path, error);
-    free(path);
+    bool ok = true;
+    for (int i = 0; ok && i < 2; i++) {
+        char *path = io_path_join(j->folder, i ? "expanded.txt" : "pairs.txt");
+        ok = cli_claim_output(j->common, path, error);
+        free(path);
+    }
     return ok;
 }
 
@@ -78,7 +81,7 @@ static bool claim_openmvg(const collection_job *j, io_error *error)
 /* Files in folders that are written: none of them is an input. */
 static bool claim_folders(const collection_job *j, io_error *error)
 {
-    bool ok = claim_pairs(j, error);
+    bool ok = claim_lists(j, error);
     for (int i = 0; ok && i < 2; i++) {
         char *folder = io_path_join(j->folder, i ? "blocks" : "features");
         ok = cli_claim_folder(j->common, folder, error);
@@ -120,7 +123,9 @@ static bool job_steps(collection_job *j, io_error *error)
     if (j->step == STEP_DESCRIBE) return true;
     if (!collection_pairs(c, error)) return false;
     if (c->failed == c->images.count) return io_fail(error, "none of %zu images could be described", c->images.count);
-    return (!all && j->step != STEP_MATCH) || collection_match(c, j->shard, error);
+    if (all) return collection_match_all(c, error);
+    return (j->step != STEP_MATCH || collection_match(c, j->shard, error)) &&
+           (j->step != STEP_EXPAND || collection_expand(c, error));
 }
 
 static int collection_run(cli_common *common, void *job, int count, char **arguments)
@@ -199,8 +204,10 @@ static const cli_option collection_option_table[] = {
      .help = "exhaustive: all; sequential: neighbours in the natural order of names; retrieval: the most similar by "
              "words; gps: the nearest by the positions in their EXIF data; list: those of --list; auto: those of "
              "--list if it is given, all for up to 100 images, else retrieval"},
-    {"neighbours", 'k', CLI_NUMBER(collection_job, options.neighbours, 1, 10000), "K", "30",
-     .help = "similar or near images per image, for retrieval and gps"},
+    {"neighbours", 'k', CLI_NUMBER(collection_job, options.neighbours, 1, 10000), "K",
+     .help = "similar or near images per image, for retrieval and gps (default: 10 where pairs are expanded, else 30)"},
+    {"no-expand", 0, CLI_FLAG(collection_job, options.no_expand),
+     .help = "for retrieval: leave out pairs of images that are both verified with a third"},
     {"reach", 0, CLI_NUMBER(collection_job, options.reach, 0, CLI_NO_LIMIT), "METRES", "100",
      .help = "how far apart a pair may be, for gps"},
     {"overlap", 0, CLI_NUMBER(collection_job, options.overlap, 1, 1000000), "N", "10", .help = "following images, for sequential"},
@@ -220,7 +227,8 @@ static const cli_option collection_option_table[] = {
     {"one-camera", 0, CLI_FLAG(collection_job, options.one_camera), .help = "images of one size share the guessed camera"},
     CLI_SECTION("Many machines"),
     {"step", 0, CLI_CHOICE(collection_job, step, 0), "STEP", "all", .words = collection_steps,
-     .help = "do only this part: describe, pairs, match, or merge, which makes the database out of the work folder"},
+     .help = "do only this part: describe, pairs, match, expand, match again, or merge, which makes the database out of the "
+             "work folder"},
     {"shard", 0, CLI_CALL(collection_job, shard), "I/N", .take = take_shard,
      .help = "do only the I-th of N parts of --step describe or match"},
     CLI_SECTION("Images"),

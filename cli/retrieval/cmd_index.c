@@ -42,7 +42,8 @@ static bool add_image(void *context, size_t i, features *f, const char *why)
         j->failed++;
         return true;
     }
-    if (f->keypoints.count == 0) cli_warn(j->common, "%s: no keypoints, so that it cannot be found", j->images.items[i]);
+    if (f->keypoints.count == 0)
+        cli_warn(j->common, "%s: no keypoints, so that it cannot be found", j->images.items[i]);
     kb_features view = features_view(f);
     if (kb_index_add(j->index, &view, j->next_id, j->images.items[i], j->workspace, &error) != KB_OK) {
         cli_error("%s: %s", j->images.items[i], error.text);
@@ -112,7 +113,8 @@ static int build_images(build_job *j, int count, char **arguments)
     if (kb_workspace_create(NULL, &j->workspace) != KB_OK) return cli_error("out of memory");
     if (!retrieval_describe(j->common, &j->pipeline, &j->reading, &j->images, "describing", add_image, j, &error))
         return cli_error("%s", error.text);
-    if (j->added == 0 && j->failed > 0) return cli_error("none of %zu images could be described; nothing is written", j->images.count);
+    if (j->added == 0 && j->failed > 0)
+        return cli_error("none of %zu images could be described; nothing is written", j->images.count);
     if (!retrieval_index_write(j->output, j->index, &error)) return cli_error("%s", error.text);
     build_report(j, io_clock_seconds() - start);
     return j->failed ? CLI_FAILED : CLI_DONE;
@@ -175,8 +177,9 @@ static const cli_command index_build = {
     .examples = "photos -o photos.kbi # of every image of a folder",
     .summary = "make an index of images",
     .usage = "IMAGE... -o FILE.kbi [options]",
-    .about = "Describes the images and writes an index of them. The file holds its vocabulary and, unless told otherwise, "
-             "the features of the images. An image that cannot be read is named and left out.\n\n" CLI_IMAGES_HELP,
+    .about = "Describes the images and writes an index of them. The file holds its vocabulary and, unless told "
+             "otherwise, the features of the images. An image that cannot be read is named and left out.\n\n"
+             CLI_IMAGES_HELP,
     .options = build_options,
     .least = 1,
     .most = CLI_ANY,
@@ -202,7 +205,8 @@ static int add_run(cli_common *common, void *job, int count, char **arguments)
     if (!retrieval_index_open(path, &j->existing, &error)) return cli_error("%s", error.text);
     j->index = j->existing.index;
     if (kb_index_check(j->index) != KB_OK) return cli_error("%s: the index is damaged: its checksum is wrong", path);
-    if (!retrieval_open_for(common, &j->pipeline, &j->reading, j->index, &error)) return cli_error("%s: %s", path, error.text);
+    if (!retrieval_open_for(common, &j->pipeline, &j->reading, j->index, &error))
+        return cli_error("%s: %s", path, error.text);
     KB_INIT(info);
     kb_index_get_info(j->index, &info);
     KB_INIT(image);
@@ -223,8 +227,8 @@ static const cli_command index_add = {
     .examples = "photos.kbi new.jpg # one more",
     .summary = "add images to an index",
     .usage = "FILE.kbi IMAGE... [options]",
-    .about = "Adds images to an index. The result is the same as that of one build with all of them. An image whose name is "
-             "in the index is not added again. Several of these may run at once: they wait for each other.",
+    .about = "Adds images to an index. The result is the same as that of one build with all of them. An image whose "
+             "name is in the index is not added again. Several of these may run at once: they wait for each other.",
     .options = add_options,
     .least = 2,
     .most = CLI_ANY,
@@ -321,7 +325,8 @@ static int query_run(cli_common *common, void *job, int count, char **arguments)
     const char *path = arguments[0];
     j->common = common;
     if (!retrieval_index_open(path, &j->index, &error)) return cli_error("%s", error.text);
-    if (!retrieval_open_for(common, &j->pipeline, &j->reading, j->index.index, &error)) return cli_error("%s: %s", path, error.text);
+    if (!retrieval_open_for(common, &j->pipeline, &j->reading, j->index.index, &error))
+        return cli_error("%s: %s", path, error.text);
     kb_index_info info;
     KB_INIT(info);
     kb_index_get_info(j->index.index, &info);
@@ -362,11 +367,11 @@ static void query_end(void *job)
 static const cli_option query_options[] = {
     {"results", 'k', CLI_NUMBER(query_job, k, 1, 1000000), "K", "10", .help = "images per query at most"},
     {"verify", 0, CLI_FLAG(query_job, verify),
-     .help = "match each of them and fit a geometry: those that it verifies come first, by the similarity of the matches, where "
-             "inliers count twice"},
+     .help = "match each of them and fit a geometry: those that it verifies come first, by the similarity of the "
+             "matches, where inliers count twice"},
     {"scoring", 0, CLI_CHOICE(query_job, scoring, KB_SCORING_BINARY), "WHICH", "binary", .words = scorings,
-     .help = "binary: descriptors are compared within words; tf-idf: L1, as DBoW2; exact: descriptors of all images are "
-             "matched, the slow reference"},
+     .help = "binary: descriptors are compared within words; tf-idf: L1, as DBoW2; exact: descriptors of all images "
+             "are matched, the slow reference"},
     PROBES_OPTION(query_job),
     DESCRIPTOR_OPTIONS(query_job, index_photo_options, index_model_option),
     {0}};
@@ -376,8 +381,8 @@ static const cli_command index_query = {
     .examples = "photos.kbi new.jpg # the most similar images",
     .summary = "the images of an index that are most similar",
     .usage = "FILE.kbi IMAGE... [options]",
-    .about = "Prints, for each image, the most similar images of the index with their scores, 0 to 1. The time is that of "
-             "the search (and the verification), without reading and describing.\n\n" CLI_IMAGES_HELP,
+    .about = "Prints, for each image, the most similar images of the index with their scores, 0 to 1. The time is that "
+             "of the search (and the verification), without reading and describing.\n\n" CLI_IMAGES_HELP,
     .options = query_options,
     .least = 2,
     .most = CLI_ANY,
@@ -572,8 +577,8 @@ static const cli_command index_remove = {
     .examples = "photos.kbi old.jpg # by name",
     .summary = "remove images from an index",
     .usage = "FILE.kbi NAME... [options]",
-    .about = "Removes images by the names that keybits index list prints. The result is the same as that of a build without "
-             "them. A name that is not in the index is an error, and then nothing is removed.",
+    .about = "Removes images by the names that keybits index list prints. The result is the same as that of a build "
+             "without them. A name that is not in the index is an error, and then nothing is removed.",
     .options = remove_options,
     .least = 2,
     .most = CLI_ANY,

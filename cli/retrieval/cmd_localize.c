@@ -22,7 +22,8 @@ typedef struct build_map_job {
 
 static void build_map_report(const cli_common *common, const char *output, const map_counts *n, double seconds)
 {
-    cli_say(common, "%s: %zu images, %zu keypoints, %zu pairs matched, %zu points seen by %zu rows, error %.2f px; %.1f s",
+    cli_say(common,
+            "%s: %zu images, %zu keypoints, %zu pairs matched, %zu points seen by %zu rows, error %.2f px; %.1f s",
             output, n->images, n->keypoints, n->pairs, n->points, n->rows, n->rms, seconds);
     if (!common->json) return;
     io_json json;
@@ -87,9 +88,9 @@ static const cli_command localize_build = {
     .summary = "make a map of a COLMAP model and its images",
     .usage = "MODEL IMAGES -o FILE.kbl [options]",
     .about = "  keybits localize build sparse/0 photos -o place.kbl\n\n"
-             "MODEL is the folder of COLMAP's model, text or binary; IMAGES the folder that its names are below. Images that "
-             "share points of the model are matched with keypoints of keybits, and matches that fit the poses of the model "
-             "become points of the map: it does not matter which features the model was made with.",
+             "MODEL is the folder of COLMAP's model, text or binary; IMAGES the folder that its names are below. "
+             "Images that share points of the model are matched with keypoints of keybits, and matches that fit the "
+             "poses of the model become points of the map: it does not matter which features the model was made with.",
     .options = build_map_options,
     .least = 2,
     .most = 2,
@@ -157,10 +158,11 @@ static void find_text(const find_job *j, const char *photo, const localize_resul
         printf("%s: not found (%zu matches), %.0f ms\n", cli_shown(photo), r->matches, r->ms_total);
         return;
     }
-    printf("%s: at %.6g %.6g %.6g (+-%.2g), turned +-%.2g degrees, %zu inliers of %zu matches, %.2f px, focal length %.1f "
-           "(%s), near %s, %.0f ms\n", cli_shown(photo), r->centre[0], r->centre[1], r->centre[2], r->sigma_position,
-           r->sigma_rotation, r->inliers, r->matches, r->rms, r->camera.fx, r->camera_from,
-           cli_shown(j->map.images[r->image].name), r->ms_total);
+    printf(
+        "%s: at %.6g %.6g %.6g (+-%.2g), turned +-%.2g degrees, %zu inliers of %zu matches, %.2f px, focal length %.1f "
+        "(%s), near %s, %.0f ms\n",
+        cli_shown(photo), r->centre[0], r->centre[1], r->centre[2], r->sigma_position, r->sigma_rotation, r->inliers,
+        r->matches, r->rms, r->camera.fx, r->camera_from, cli_shown(j->map.images[r->image].name), r->ms_total);
 }
 
 /* A line of COLMAP's images.txt, and an empty one for its points. */
@@ -169,8 +171,8 @@ static bool find_line(find_job *j, const char *photo, const localize_result *r, 
     double q[4];
     FILE *out = io_writer_file(j->writer);
     io_quaternion_of(r->rotation, q);
-    fprintf(out, "%zu %.17g %.17g %.17g %.17g %.17g %.17g %.17g %zu %s\n\n", j->found, q[0], q[1], q[2], q[3], r->translation[0],
-            r->translation[1], r->translation[2], j->found, io_path_base(photo));
+    fprintf(out, "%zu %.17g %.17g %.17g %.17g %.17g %.17g %.17g %zu %s\n\n", j->found, q[0], q[1], q[2], q[3],
+            r->translation[0], r->translation[1], r->translation[2], j->found, io_path_base(photo));
     return io_writer_check(j->writer, error);
 }
 
@@ -190,12 +192,15 @@ static bool find_draw(const find_job *j, const char *photo, const localize_resul
         double p[3], c[3], x, y;
         map_point(&j->map, r->points[i].point, p);
         for (int k = 0; k < 3; k++)
-            c[k] = r->rotation[3 * k] * p[0] + r->rotation[3 * k + 1] * p[1] + r->rotation[3 * k + 2] * p[2] + r->translation[k];
+            c[k] = r->rotation[3 * k] * p[0] + r->rotation[3 * k + 1] * p[1] + r->rotation[3 * k + 2] * p[2] +
+                   r->translation[k];
         if (kb_camera_project(&r->camera, c[0] / c[2], c[1] / c[2], &x, &y) != KB_OK) continue;
         io_draw_circle(&canvas, x, y, 4, 2, (io_colour){0, 220, 90});
         io_draw_line(&canvas, r->points[i].x, r->points[i].y, x, y, 2, (io_colour){255, 60, 60});
     }
-    if (r->found) snprintf(line, sizeof line, "%zu inliers, %.2f px, near %.60s", r->inliers, r->rms, j->map.images[r->image].name);
+    if (r->found)
+        snprintf(line, sizeof line, "%zu inliers, %.2f px, near %.60s", r->inliers, r->rms,
+                 j->map.images[r->image].name);
     else snprintf(line, sizeof line, "not found");
     io_draw_rectangle(&canvas, 0, 0, io_text_width(2, line) + 8, io_text_height(2) + 8, (io_colour){0, 0, 0});
     io_draw_text(&canvas, 4, 4, 2, (io_colour){255, 255, 255}, line);
@@ -211,7 +216,8 @@ static bool find_one(find_job *j, const char *photo, io_error *error)
     j->found += r.found;
     if (j->common->json) find_json(j, photo, &r);
     else find_text(j, photo, &r);
-    bool ok = (!j->writer || !r.found || find_line(j, photo, &r, error)) && (!j->draw || find_draw(j, photo, &r, error));
+    bool ok =
+        (!j->writer || !r.found || find_line(j, photo, &r, error)) && (!j->draw || find_draw(j, photo, &r, error));
     localize_result_free(&r);
     return ok;
 }
@@ -223,9 +229,10 @@ static bool find_open(find_job *j, int count, char **arguments, io_error *error)
         !retrieval_open(j->common, &j->pipeline, error))
         return false;
     if (j->pipeline.pipeline.info.id != j->map.info.model_id)
-        return io_fail(error, "%s was made with the model %s (%016llx), not with %s (%016llx); name its file with --model",
-                       arguments[0], j->map.info.model, (unsigned long long)j->map.info.model_id, j->pipeline.model_name,
-                       (unsigned long long)j->pipeline.pipeline.info.id);
+        return io_fail(error,
+                       "%s was made with the model %s (%016llx), not with %s (%016llx); name its file with --model",
+                       arguments[0], j->map.info.model, (unsigned long long)j->map.info.model_id,
+                       j->pipeline.model_name, (unsigned long long)j->pipeline.pipeline.info.id);
     return cli_claim_images(j->common, count - 1, arguments + 1, &j->photos, error) &&
            (j->photos.count == 1 || !j->draw || io_fail(error, "--draw is for one photograph"));
 }
@@ -256,7 +263,8 @@ static int find_run(cli_common *common, void *job, int count, char **arguments)
     io_writer *writer = j->writer;
     j->writer = NULL;
     if (writer && !io_writer_commit(writer, &error)) return cli_error("%s", error.text);
-    if (j->photos.count > 1) cli_say(common, "%zu of %zu photographs found, %zu failed", j->found, j->photos.count, j->failed);
+    if (j->photos.count > 1)
+        cli_say(common, "%zu of %zu photographs found, %zu failed", j->found, j->photos.count, j->failed);
     return j->failed ? CLI_FAILED : CLI_DONE;
 }
 
@@ -306,8 +314,8 @@ static const cli_option find_options[] = {
     {"draw", 0, CLI_OUTPUT(find_job, draw), "FILE.png",
      .help = "of one photograph: where points of the map are by the pose, and red where keypoints are"},
     {"camera", 0, CLI_TYPE_CALL, .value = "MODEL,F,...", .take = take_colmap_camera,
-     .help = "the camera of the photographs, such as PINHOLE,2759,2764,1520,1006 (default: the focal length of EXIF or a "
-             "guess, refined with the pose)"},
+     .help = "the camera of the photographs, such as PINHOLE,2759,2764,1520,1006 (default: the focal length of EXIF or "
+             "a guess, refined with the pose)"},
     {"candidates", 'k', CLI_NUMBER(find_job, options.images, 1, 64), "K", "10",
      .help = "similar images of the map that are matched"},
     {"min-inliers", 0, CLI_NUMBER(find_job, options.min_places, 6, 1000000), "N", "12",
@@ -330,9 +338,9 @@ static const cli_command localize_find = {
     .examples = "place.kbl photo.jpg # where a photograph was taken",
     .summary = "the pose of photographs in a map",
     .usage = "FILE.kbl PHOTO... [options]",
-    .about = "Finds similar images of the map, matches their points, and computes where the photograph was taken: position "
-             "and rotation with standard deviations, inliers, error and time. Finding none is a result. Detector, "
-             "orientation and sizes are those of the map.\n\n" CLI_IMAGES_HELP,
+    .about = "Finds similar images of the map, matches their points, and computes where the photograph was taken: "
+             "position and rotation with standard deviations, inliers, error and time. Finding none is a result. "
+             "Detector, orientation and sizes are those of the map.\n\n" CLI_IMAGES_HELP,
     .options = find_options,
     .least = 2,
     .most = CLI_ANY,

@@ -57,7 +57,8 @@ static bool take_image(void *context, size_t index, features *f, const char *why
         j->failed++;
         return true;
     }
-    if (f->keypoints.count == 0) cli_warn(j->common, "%s: no keypoints, so that no loop can be found", j->images.items[index]);
+    if (f->keypoints.count == 0)
+        cli_warn(j->common, "%s: no keypoints, so that no loop can be found", j->images.items[index]);
     kb_features view = features_view(f);
     io_names_add(&j->described, j->images.items[index]);
     j->keypoints += f->keypoints.count;
@@ -241,8 +242,8 @@ const cli_command command_loops = {
     .examples = "frames --html loops.html # revisited places, with a page",
     .summary = "where a sequence of images comes back to a place",
     .usage = "FOLDER [options]\nIMAGE... [options]",
-    .about = "Takes images in the order in which they are named, those of a folder in the natural order of their names (2.jpg "
-             "before 10.jpg), and finds, for each, an earlier image of "
+    .about = "Takes images in the order in which they are named, those of a folder in the natural order of their names "
+             "(2.jpg before 10.jpg), and finds, for each, an earlier image of "
              "the same place: by words, and by matching and a geometry for the best candidates. Images that cannot be "
              "read are named and left out.\n\n" CLI_IMAGES_HELP,
     .options = loops_options,

@@ -226,8 +226,8 @@ const cli_command command_search = {
     .examples = "photos.kbi new.jpg # which image it shows",
     .summary = "which picture of an index a photograph shows",
     .usage = "FILE.kbi PHOTO [options]",
-    .about = "Finds the image of an index that the photograph shows, verified by matching and a geometry that neither chance nor "
-             "repetition explains. Finding none is a result.",
+    .about = "Finds the image of an index that the photograph shows, verified by matching and a geometry that neither "
+             "chance nor repetition explains. Finding none is a result.",
     .options = search_options,
     .least = 2,
     .most = 2,

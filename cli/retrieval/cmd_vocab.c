@@ -118,7 +118,8 @@ static void train_report(const train_job *j, const kb_vocabulary *vocabulary, do
     kb_vocabulary_info info;
     KB_INIT(info);
     kb_vocabulary_get_info(vocabulary, &info);
-    cli_say(j->common, "%s: %u words (%d children, %d levels) from %zu descriptors of %zu images, %.1f s; %zu images failed",
+    cli_say(j->common,
+            "%s: %u words (%d children, %d levels) from %zu descriptors of %zu images, %.1f s; %zu images failed",
             j->output, info.words, info.branching, info.levels, j->count, j->images, seconds, j->failed);
     if (!j->common->json) return;
     io_json json;
@@ -211,9 +212,10 @@ static const cli_command vocab_train = {
     .examples = "photos -o words.kbv # from images",
     .summary = "learn a vocabulary from images or descriptors",
     .usage = "IMAGE... -o FILE.kbv [options]\nROWS.npy... -o FILE.kbv [options]",
-    .about = "Describes the images and clusters the descriptors into a tree of words (hierarchical k-majority). Each image, "
-             "or each file of descriptors (.npy, .hex), counts once in the weights of the words. The same input gives the "
-             "same file on any number of threads. An image that cannot be read is named and left out.\n\n" CLI_IMAGES_HELP,
+    .about = "Describes the images and clusters the descriptors into a tree of words (hierarchical k-majority). Each "
+             "image, or each file of descriptors (.npy, .hex), counts once in the weights of the words. The same input "
+             "gives the same file on any number of threads. An image that cannot be read is named and left out.\n\n"
+             CLI_IMAGES_HELP,
     .options = train_options,
     .least = 1,
     .most = CLI_ANY,
@@ -243,7 +245,8 @@ static void show_levels(const kb_vocabulary *vocabulary, uint32_t nodes)
         high = node.weight > high ? node.weight : high;
     }
     printf("weights    %.4g to %.4g\n", low, high);
-    for (int i = 0; i < 65 && count[i] > 0; i++) printf("level %-4d %zu nodes, %zu of them words\n", i, count[i], leaves[i]);
+    for (int i = 0; i < 65 && count[i] > 0; i++)
+        printf("level %-4d %zu nodes, %zu of them words\n", i, count[i], leaves[i]);
     free(level);
 }
 
@@ -268,11 +271,12 @@ static int show_run(cli_common *common, void *job, int count, char **arguments)
         io_json_string(&json, "weighting", weightings[info.weighting]);
         io_json_end(&json);
     } else {
-        printf("format     %s\nmodel      %s (%016llx)\nwords      %u\nnodes      %u\ntree       %d children, %d levels\n"
-               "rows       %d bytes\nscoring    %s, %s\nmemory     %zu bytes\n",
-               io_vocabulary_formats[v.format], info.model_name[0] ? cli_shown(info.model_name) : "unknown",
-               (unsigned long long)info.model_id, info.words, info.nodes, info.branching, info.levels, info.row_bytes,
-               scorings[info.scoring], weightings[info.weighting], info.bytes);
+        printf(
+            "format     %s\nmodel      %s (%016llx)\nwords      %u\nnodes      %u\ntree       %d children, %d levels\n"
+            "rows       %d bytes\nscoring    %s, %s\nmemory     %zu bytes\n",
+            io_vocabulary_formats[v.format], info.model_name[0] ? cli_shown(info.model_name) : "unknown",
+            (unsigned long long)info.model_id, info.words, info.nodes, info.branching, info.levels, info.row_bytes,
+            scorings[info.scoring], weightings[info.weighting], info.bytes);
         show_levels(v.vocabulary, info.nodes);
     }
     io_vocabulary_free(&v);
@@ -283,8 +287,8 @@ static const cli_command vocab_show = {.name = "vocab show",
                                        .examples = "words.kbv # what is in it",
                                        .summary = "what is in a vocabulary",
                                        .usage = "FILE|NAME [options]",
-                                       .about = "Prints the model, the size and the shape of a vocabulary of any format, "
-                                                "or of a built-in one (keybits vocab list).",
+                                       .about = "Prints the model, the size and the shape of a vocabulary of any "
+                                                "format, or of a built-in one (keybits vocab list).",
                                        .least = 1,
                                        .most = 1,
                                        .wants = "name one vocabulary",
@@ -450,6 +454,6 @@ static const cli_command *const vocab_commands[] = {&vocab_train, &vocab_show, &
 const cli_command command_vocab = {.name = "vocab",
                                    .summary = "train, show and convert vocabularies",
                                    .usage = "train|show|list|convert ...",
-                                   .about = "Vocabularies turn descriptors into words: for keybits index and loops, and for "
-                                            "other programs.",
+                                   .about = "Vocabularies turn descriptors into words: for keybits index and loops, "
+                                            "and for other programs.",
                                    .subcommands = vocab_commands};

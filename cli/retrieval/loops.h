@@ -12,7 +12,7 @@ typedef struct loops_found {
 
 /* A page with the matrix of similarities (rows of `stride` scores, image by image with those before it) and both
  * pictures of each loop. */
-bool loops_page_write(const char *path, const io_names *images, const io_read_options *reading, const float *scores, size_t stride,
-                      const loops_found *loops, io_error *error);
+bool loops_page_write(const char *path, const io_names *images, const io_read_options *reading, const float *scores,
+                      size_t stride, const loops_found *loops, io_error *error);
 
 #endif

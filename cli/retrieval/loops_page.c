@@ -89,14 +89,16 @@ static void write_ticks(FILE *out, const io_names *images, const char *axis)
 
 static bool write_similarity(FILE *out, const io_names *images, const float *scores, size_t stride, io_error *error)
 {
-    fputs("<h2>Similarity</h2>\n<p>Rows and columns are images by their number, from 0, in natural order of names: from ",
-          out);
+    fputs(
+        "<h2>Similarity</h2>\n<p>Rows and columns are images by their number, from 0, in natural order of names: from ",
+        out);
     io_html_text(out, io_path_base(images->items[0]));
     fputs(" to ", out);
     io_html_text(out, io_path_base(images->items[images->count - 1]));
     fputs(". Bright is similar; lines beside the diagonal are loops.</p>\n<style>"
-          ".matrix{display:grid;grid-template-columns:auto minmax(0,640px);gap:.3rem}.matrix img{width:100%;height:auto;"
-          "min-width:12rem;image-rendering:pixelated}.rows,.columns{display:flex;justify-content:space-between}"
+          ".matrix{display:grid;grid-template-columns:auto minmax(0,640px);gap:.3rem}"
+          ".matrix img{width:100%;height:auto;min-width:12rem;image-rendering:pixelated}"
+          ".rows,.columns{display:flex;justify-content:space-between}"
           ".rows{flex-direction:column;text-align:right}.columns{grid-column:2}"
           ".loop{display:flex;flex-wrap:wrap;gap:1rem;margin:1rem 0}</style>\n<div class=\"matrix\">", out);
     write_ticks(out, images, "rows");
@@ -134,8 +136,8 @@ static bool write_loops(FILE *out, const io_names *images, const io_read_options
     return ok;
 }
 
-bool loops_page_write(const char *path, const io_names *images, const io_read_options *reading, const float *scores, size_t stride,
-                      const loops_found *loops, io_error *error)
+bool loops_page_write(const char *path, const io_names *images, const io_read_options *reading, const float *scores,
+                      size_t stride, const loops_found *loops, io_error *error)
 {
     io_writer *writer = io_writer_open(path, error);
     if (!writer) return false;

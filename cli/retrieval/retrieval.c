@@ -63,8 +63,8 @@ static bool take_wiped(void *context, size_t index, features *f, const char *why
     return t->take(t->context, index, f, why);
 }
 
-bool retrieval_describe(cli_common *common, const cli_pipeline *p, const io_read_options *reading, const io_names *images,
-                     const char *label, photos_take take, void *context, io_error *error)
+bool retrieval_describe(cli_common *common, const cli_pipeline *p, const io_read_options *reading,
+                        const io_names *images, const char *label, photos_take take, void *context, io_error *error)
 {
     bar_take t = {.take = take, .context = context};
     photos_host host = retrieval_host(&t.bar, common);
@@ -178,15 +178,18 @@ static bool settle_keypoints(const kb_index_info *index, pipeline_options *o, io
 {
     kb_detect_options *d = &o->detect;
     const char *rows = index->upright ? "upright" : "oriented";
-    if (reading->max_size == CLI_UNSAID) reading->max_size = index->detector ? index->max_size : atoi(MAX_SIZE_RECOGNISE);
+    if (reading->max_size == CLI_UNSAID)
+        reading->max_size = index->detector ? index->max_size : atoi(MAX_SIZE_RECOGNISE);
     if (!index->detector) return true;
     if (!d->detector) d->detector = index->detector;
     if (d->detector != index->detector)
         return io_fail(error, "the index has keypoints of %s, not of %s", features_detector_name(index->detector),
                        features_detector_name(d->detector));
     if (index->revision != kb_detector_revision(d->detector))
-        return io_fail(error, "the index has keypoints of revision %d of %s, and this program finds revision %d: build it "
-                       "again", (int)index->revision, features_detector_name(d->detector),
+        return io_fail(error,
+                       "the index has keypoints of revision %d of %s, and this program finds revision %d: build it "
+                       "again",
+                       (int)index->revision, features_detector_name(d->detector),
                        (int)kb_detector_revision(d->detector));
     if (index->upright && !o->angles) o->angles = KB_ORIENTATION_NONE;
     if ((o->angles == KB_ORIENTATION_NONE) != (index->upright == 1))

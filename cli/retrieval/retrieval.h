@@ -10,8 +10,8 @@
 /* ---- many images ---- */
 
 /* photos_describe with a progress bar. */
-bool retrieval_describe(cli_common *common, const cli_pipeline *p, const io_read_options *reading, const io_names *images,
-                     const char *label, photos_take take, void *context, io_error *error);
+bool retrieval_describe(cli_common *common, const cli_pipeline *p, const io_read_options *reading,
+                        const io_names *images, const char *label, photos_take take, void *context, io_error *error);
 /* Opens the pipeline for binary rows. */
 bool retrieval_open(cli_common *common, cli_pipeline *p, io_error *error);
 
@@ -39,18 +39,18 @@ typedef struct retrieval_index {
 } retrieval_index;
 bool retrieval_index_open(const char *path, retrieval_index *out, io_error *error);
 void retrieval_index_close(retrieval_index *index);
-/* Waits until no other keybits changes the index, and keeps others waiting until retrieval_index_unlock; to be called before
- * it is opened. Returns the lock, or -1. */
+/* Waits until no other keybits changes the index, and keeps others waiting until retrieval_index_unlock; to be called
+ * before it is opened. Returns the lock, or -1. */
 int retrieval_index_lock(const cli_common *common, const char *path, io_error *error);
 void retrieval_index_unlock(int lock);
 /* The name of an image of an index; "" when it has none. It lives until the index changes. */
 const char *retrieval_image_name(const kb_index *index, size_t position);
-/* The largest error of an inlier, px of the file: 3 px of the images as they were described, where the smallest image of
- * the index was shrunk to max_size. */
+/* The largest error of an inlier, px of the file: 3 px of the images as they were described, where the smallest image
+ * of the index was shrunk to max_size. */
 double retrieval_threshold(const kb_index *index, int32_t max_size);
 bool retrieval_index_write(const char *path, kb_index *index, io_error *error);
-/* Opens the pipeline with the model, detector, orientation and size limit that the index was made with; options that ask
- * for others are refused. */
+/* Opens the pipeline with the model, detector, orientation and size limit that the index was made with; options that
+ * ask for others are refused. */
 bool retrieval_open_for(cli_common *common, cli_pipeline *p, io_read_options *reading, const kb_index *index,
                         io_error *error);
 

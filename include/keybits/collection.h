@@ -12,6 +12,8 @@
  *     kb_collection_describe(collection, 0, 1, &error);
  *     kb_collection_pairs(collection, &error);
  *     kb_collection_match(collection, 0, 1, &error);
+ *     kb_collection_expand(collection, &error);
+ *     kb_collection_match(collection, 0, 1, &error);
  *     kb_collection_merge(collection, "photos.db", &counts, &error);
  *     kb_collection_free(collection);
  *
@@ -63,11 +65,12 @@ typedef struct kb_collection_options {
     kb_selection selection;
     kb_orientation orientation; /* of keypoints; KB_ORIENTATION_NONE: upright rows */
     int32_t max_keypoints;      /* 2000 */
-    int32_t neighbours;         /* per image, for retrieval and gps: 30 */
+    int32_t neighbours;         /* per image, for retrieval and gps: 10 where pairs are expanded, else 30 */
     int32_t overlap;            /* following images, for sequential: 10 */
     int32_t min_places;         /* different inliers of a verified pair; what chance asks for (kb_pair_verify) */
     int32_t one_camera;         /* 1: images of one size share the guessed camera */
     int32_t no_refine;          /* 1: matched keypoints are not aligned to a fraction of a pixel */
+    int32_t no_expand;          /* 1: pairs by retrieval are not expanded along verified ones */
     int32_t exif;               /* 1: images are turned as their EXIF data say */
     int32_t threads;            /* 0: one per processor */
     int32_t max_size;           /* px: larger images are shrunk until their longer side has so many; 3200; -1: none is */
@@ -102,6 +105,9 @@ KB_API kb_status kb_collection_describe(kb_collection *collection, int32_t shard
 KB_API kb_status kb_collection_pairs(kb_collection *collection, kb_error *error);
 /* Calls kb_collection_pairs if it was not called. */
 KB_API kb_status kb_collection_match(kb_collection *collection, int32_t shard, int32_t shards, kb_error *error);
+/* Once all shards are matched: adds the pairs of images that are both verified with a third, where pairs are chosen by
+ * retrieval; else there is nothing to add. kb_collection_match again matches them. */
+KB_API kb_status kb_collection_expand(kb_collection *collection, kb_error *error);
 
 /* ---- outputs ---- once all is matched */
 /* COLMAP's database: the same bytes for any number of shards and threads. counts may be NULL. */

@@ -86,6 +86,7 @@ kb_status kb_cpu_limit(const char *list)
         flags |= flag;
         word += length + (word[length] != 0);
     }
-    atomic_store_explicit(&kbi_cpu_state, (cpu_detect() & kbi_cpu_closure(flags)) | KBI_CPU_KNOWN, memory_order_relaxed);
+    atomic_store_explicit(&kbi_cpu_state, (cpu_detect() & kbi_cpu_closure(flags)) | KBI_CPU_KNOWN,
+                          memory_order_relaxed);
     return KB_OK;
 }

@@ -20,8 +20,9 @@
 
 /* KBI_CPU_SSE42 includes SSSE3, SSE4.1 and POPCNT; a CPU with SSE4.2 has them all.
  *
- * KBI_CPU_AVX512 stands for AVX512F, BW, VL, VBMI, BITALG and VNNI together. A CPU that has the last two has all of them:
- * Ice Lake, Zen 4 and later, which unlike the first CPUs with AVX-512 do not lower their clock for wide vectors. */
+ * KBI_CPU_AVX512 stands for AVX512F, BW, VL, VBMI, BITALG and VNNI together. A CPU that has the last two has all of
+ * them: Ice Lake, Zen 4 and later, which unlike the first CPUs with AVX-512 do not lower their clock for wide
+ * vectors. */
 enum {
     KBI_CPU_SSE42 = 1,
     KBI_CPU_AVX2 = 2,

@@ -98,7 +98,8 @@ kb_status kbi_features_scale(const kb_features *f, float *scale, kb_error *error
     if (*scale == 0) *scale = kbi_preset_scale(kbi_preset_of(f->detector));
     if (*scale > 0 && *scale <= 100) return KB_OK;
     if (*scale == 0)
-        return kbi_fail_at(error, KB_E_ARGUMENT, "scale", -1, "scale is 0, and the detector of the features is unknown");
+        return kbi_fail_at(error, KB_E_ARGUMENT, "scale", -1,
+                           "scale is 0, and the detector of the features is unknown");
     return kbi_fail_at(error, KB_E_ARGUMENT, "scale", -1, "scale is %.7g, but must be above 0, up to 100",
                        (double)*scale);
 }

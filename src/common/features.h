@@ -5,7 +5,8 @@
 
 #include "common/common.h"
 
-enum { KBI_KEYPOINTS = 1, KBI_ROWS = 2, KBI_PACKED_BITS = 6 }; /* what a call needs of features; the last is with rows */
+/* What a call needs of features; packed bits are rows too. */
+enum { KBI_KEYPOINTS = 1, KBI_ROWS = 2, KBI_PACKED_BITS = 6 };
 
 /* Copies the caller's features and checks what the call needs. name is what the call calls them, "a"; n_max limits n.
  * row_stride becomes the distance of rows. */

@@ -5,7 +5,7 @@
  * only the upper half of the product is kept. That is one addition, one multiplication and one more addition a pair
  * of taps, for as many pixels as a vector holds 16-bit numbers. Every product loses half a unit on average, which is
  * given back as a constant; what is left is noise of about sqrt(taps) x 0.3 units of 1/128 gray level, far below
- * that of any camera.
+ * the noise of any camera.
  *
  * Kernels end at 3 sigma. What that cuts off is put back by widening them until their variance is the one wanted:
  * variance is what adds up from layer to layer.
@@ -55,7 +55,8 @@ void kbi_blur_plan(kbi_blur *blur, double sigma, double before)
     blur->reach = radius * step;
 }
 
-void kbi_blur_across(const kbi_detect_kernels *kernels, const kbi_blur *blur, int32_t width, uint16_t *row, uint16_t *out)
+void kbi_blur_across(const kbi_detect_kernels *kernels, const kbi_blur *blur, int32_t width, uint16_t *row,
+                     uint16_t *out)
 {
     const uint16_t *a[KBI_BLUR_MAX_TAPS], *b[KBI_BLUR_MAX_TAPS];
     for (int32_t k = 1; k <= blur->reach; k++) {

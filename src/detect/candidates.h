@@ -22,8 +22,8 @@ typedef struct kbi_candidates {
     kb_keypoint weakest;
 } kbi_candidates;
 
-/* Memory for a list that keeps the `keep` strongest, or as many of them as have `enough` directions where that is not 0;
- * false when it is out. */
+/* Memory for a list that keeps the `keep` strongest, or as many of them as have `enough` directions where that is not
+ * 0; false when it is out. */
 bool kbi_candidates_get(kbi_candidates *c, size_t keep, size_t enough, kb_workspace *workspace);
 /* False when a keypoint would not be kept. */
 bool kbi_candidates_wants(const kbi_candidates *c, const kb_keypoint *keypoint);

@@ -12,8 +12,8 @@ static bool takes_strongest(const kbi_corners *c)
     return c->job->options.selection == KB_SELECTION_BEST && !c->scheme->per_level;
 }
 
-/* Of all levels, or with a scheme per level of one: so many that what is dropped would hardly be chosen. Rules that look
- * at places, and shares of levels, choose among more peaks than a photograph has. */
+/* Of all levels, or with a scheme per level of one: so many that what is dropped would hardly be chosen. Rules that
+ * look at places, and shares of levels, choose among more peaks than a photograph has. */
 static size_t peaks_to_keep(const kbi_corners *c, int32_t level)
 {
     const kbi_level *at = &c->levels.level[c->scheme->per_level ? level : 0];
@@ -171,7 +171,7 @@ static void search_all(kbi_corners *c, search_tasks *t)
     }
 }
 
-/* With a scheme per level the peaks of a level are pruned before those of the next come. */
+/* With a scheme per level the peaks of a level are pruned before the peaks of the next come. */
 static void search_one_by_one(kbi_corners *c, search_tasks *t)
 {
     kbi_peaks_start(&c->peaks, 0);
@@ -277,7 +277,8 @@ static kbi_corners corners_of(const kbi_detect_job *job, const kbi_measure *meas
 {
     kbi_corners c = {.job = job, .measure = measure, .scheme = kbi_scheme_of(&job->options)};
     c.kernels = kbi_detect_kernels_get();
-    c.levels = (kbi_levels){.in_place = job->options.low_memory, .parallel = job->options.parallel, .kernels = c.kernels};
+    c.levels =
+        (kbi_levels){.in_place = job->options.low_memory, .parallel = job->options.parallel, .kernels = c.kernels};
     c.levels.threads = job->options.low_memory ? 1 : kbi_parallel_threads(job->options.parallel);
     c.border = kbi_corners_levels(&c.levels, &job->image, &job->options, measure);
     return c;

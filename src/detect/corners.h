@@ -15,8 +15,8 @@
 
 /* ---- measures ---- */
 
-/* Rows top..bottom - 1 and columns left..right - 1 of a level, to be searched for peaks. The pixels within the measure's
- * reach of them are in memory. */
+/* Rows top..bottom - 1 and columns left..right - 1 of a level, to be searched for peaks. The pixels within the
+ * measure's reach of them are in memory. */
 typedef struct kbi_search {
     const kb_detect_options *options;
     const kbi_detect_kernels *kernels;
@@ -114,14 +114,14 @@ int32_t kbi_corners_levels(kbi_levels *levels, const kb_image *image, const kb_d
 kb_keypoint kbi_corner_keypoint(const kbi_corners *c, size_t index, double growth);
 
 /* ---- maxima over scale (maxima.c) ---- */
-/* Finds the maxima over scale among peaks, of which those of a level stand together, and moves them to their places
+/* Finds the maxima over scale among peaks, which are grouped by level, and moves them to their places
  * between levels. An entry for each is at the head of `memory`: the order of its response, descending, and its number
  * in the list. They are in the order of levels, then of rows. Returns how many there are. */
 size_t kbi_maxima_find(const kbi_levels *levels, kbi_peaks *peaks, void *memory);
 size_t kbi_maxima_bytes(const kbi_levels *levels, size_t peaks);
 
 /* ---- finish (finish.c) ---- */
-/* Finishes those of the keypoints from..to - 1 that lie on a level; -1: on any. */
+/* Finishes the keypoints from..to - 1 that lie on a level; -1: on any. */
 void kbi_corners_finish(const kbi_corners *c, size_t from, size_t to, int32_t level);
 /* Returns keypoints with a second direction twice, as long as there is room for max_keypoints, in their order. */
 void kbi_corners_spread(kbi_corners *c);

@@ -9,8 +9,8 @@
 
 typedef struct kbi_measure kbi_measure; /* corners.h */
 
-/* What the defaults of the options stand for. */
-#define KBI_SELECT_USUAL KB_SELECTION_BEST
+/* The rule that KB_SELECTION_DEFAULT stands for. */
+#define KBI_SELECTION_OF_DEFAULT KB_SELECTION_BEST
 
 /* Options checked, every field set; max_keypoints is at most what the caller has room for. The image is 8-bit. */
 typedef struct kbi_detect_job {
@@ -68,7 +68,8 @@ typedef struct kbi_resize_map {
     int32_t *index;
     uint8_t *weight;
     /* For vectors, or NULL. Two numbers per pixel: how far its two places are from the index of the first of its group,
-     * and their weights, both below 128: a pixel that lies on another one is half of that twice. */
+     * and their weights, both below 128. A pixel that lies on one of the larger image would have the weight 128: it
+     * takes that one twice, with 64 each time. */
     uint8_t *pair, *mix;
     int32_t group; /* pixels, as many as the kernel resize_row wants: resize_group of kernels.h */
 } kbi_resize_map;
@@ -105,8 +106,8 @@ void kbi_fast_scores(const kbi_fast_circles circles, int32_t n, uint8_t *score);
  * has room for (width + 1) / 2. */
 int32_t kbi_peaks_row(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width, uint16_t *x);
 
-/* These, kbi_blend_rows, kbi_resize_row and kbi_disc_angle for cores without vectors (fast_scalar.c); those of the blur
- * of hessian.c are in hessian_scalar.c. */
+/* These, kbi_blend_rows, kbi_resize_row and kbi_disc_angle for cores without vectors (fast_scalar.c); the blur of
+ * hessian.c for them is in hessian_scalar.c. */
 void kbi_fast_row_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, int32_t threshold, uint8_t *score);
 void kbi_fast_scores_scalar(const kbi_fast_circles circles, int32_t n, uint8_t *score);
 int32_t kbi_peaks_row_scalar(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width,
@@ -165,7 +166,7 @@ kb_status kbi_orient_measure(const kb_image *image, size_t n, const kb_parallel 
 #define KBI_GRADIENT_STRIDE 12 /* of rows of cells: the border is repeated on both sides */
 #define KBI_GRADIENT_ROOM (KBI_GRADIENT_CELLS * KBI_GRADIENT_STRIDE + 4) /* of cells; the last four are not used */
 #define KBI_GRADIENT_REACH 20  /* px up and left of the centre; one less down and right */
-#define KBI_GRADIENT_REGION (64.0f / 31.0f) /* width of 32 samples, in keypoint sizes, that are 2 px of the level apart */
+#define KBI_GRADIENT_REGION (64.0f / 31.0f) /* width of 32 samples 2 px of the level apart, in keypoint sizes */
 #define KBI_GRADIENT_SUMS 6
 #define KBI_GRADIENT_DIRECTIONS 32
 /* Sums of 4x4 px around a pixel: cell (i, j) is cells[i STRIDE + j + 1]. */
@@ -176,11 +177,11 @@ void kbi_gradient_sums(const uint16_t *cells, float *sums);
  * equal ones the first. */
 int32_t kbi_gradient_histogram(const float *sums, float *histogram);
 
-/* The place of the peak at `highest`, degrees, 0 to below 360; that of a flat histogram is 0. */
+/* The place of the peak at `highest`, degrees, 0 to below 360; 0 for a flat histogram. */
 float kbi_gradient_angle(const float histogram[KBI_GRADIENT_DIRECTIONS], int32_t highest);
 
 typedef struct kbi_gradient_direction {
-    float angle, second; /* degrees, 0 to below 360; second is that of the next peak, or the angle */
+    float angle, second; /* degrees, 0 to below 360; second is the next peak, or the angle if there is none */
     float confidence;    /* 0 to 1: how much higher the peak is than the second, as part of it; 0 where it is flat */
 } kbi_gradient_direction;
 void kbi_gradient_peaks(const float histogram[KBI_GRADIENT_DIRECTIONS], int32_t highest, kbi_gradient_direction *out);

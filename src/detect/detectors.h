@@ -21,7 +21,8 @@ typedef struct kbi_detector {
     kb_status (*detect)(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint **found, size_t *count);
     const kbi_measure *measure; /* of corners on the pyramid (corners.h); NULL: it has another scale space */
     kbi_exactness exactness;
-    /* Gives keypoints that it found without angles those that it would have found; NULL: it finds other keypoints then. */
+    /* Gives keypoints that it found without angles those that it would have found; NULL: it finds other keypoints
+     * then. */
     kb_status (*orient)(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint *keypoints, size_t n);
 } kbi_detector;
 

@@ -2,9 +2,9 @@
 /* How exact a keypoint's place is.
  *
  * The place of a peak is where the gradient of its response vanishes. Noise of the image moves the gradient, and the
- * place by that over the curvature C of the response. The response is det = Lxx Lyy - Lxy^2 at the scale of the keypoint
- * (hessian.c), whatever the detector; noise of second derivatives changes it in proportion to sqrt(det). Beside noise
- * there is what pyramids, interpolation and a view from aside do, a share of the scale s. So
+ * place by that over the curvature C of the response. The response is det = Lxx Lyy - Lxy^2 at the scale of the
+ * keypoint (hessian.c), whatever the detector; noise of second derivatives changes it in proportion to sqrt(det).
+ * Beside noise there is what pyramids, interpolation and a view from aside do, a share of the scale s. So
  *
  *     sigma^2 = s^2 (systematic^2 + noise^2 det C^-2),
  *

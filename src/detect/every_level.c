@@ -34,7 +34,8 @@ static kb_status choose_per_level(kbi_corners *c)
 {
     const kb_image *image = &c->job->image;
     const kb_detect_options *options = &c->job->options;
-    size_t corners[KB_PYRAMID_MAX_LEVELS] = {0}, share[KB_PYRAMID_MAX_LEVELS], from = 0, n = (size_t)options->max_keypoints;
+    size_t corners[KB_PYRAMID_MAX_LEVELS] = {0}, share[KB_PYRAMID_MAX_LEVELS], from = 0,
+           n = (size_t)options->max_keypoints;
     kb_status status = KB_OK;
     if (c->job->workspace->measures)
         return kbi_select_measure(c->room, n, image->width, image->height, options->selection, c->job->workspace);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* FAST corners (fast.c) that are the strongest of their 3x3 neighbourhood, with Harris's response (corner.c), as ORB has
- * them (Rublee, Rabaud, Konolige, Bradski 2011).
+/* FAST corners (fast.c) that are the strongest of their 3x3 neighbourhood, with Harris's response (corner.c), as ORB
+ * has them (Rublee, Rabaud, Konolige, Bradski 2011).
  *
  * A level is cut into cells of cell_size px. Where a cell has no corner above fast_threshold, it is searched again with
  * fast_threshold_min, as ORB-SLAM does, so that soft and dim regions give corners too. What a search finds above a
@@ -23,8 +23,8 @@ static score_rows rows_in(void *scratch, int32_t width)
     return (score_rows){s, s + row, s + 2 * row, s + 3 * row, (uint16_t *)(void *)(s + 4 * row)};
 }
 
-/* Searches columns left..right - 1 of rows top..bottom - 1. The outer columns and rows of scores only compete with their
- * neighbours. found may be NULL. */
+/* Searches columns left..right - 1 of rows top..bottom - 1. The outer columns and rows of scores only compete with
+ * their neighbours. found may be NULL. */
 static void search_rows(const kbi_search *s, int32_t left, int32_t right, int32_t top, int32_t bottom,
                         int32_t threshold, uint8_t *found)
 {
@@ -96,8 +96,8 @@ static void cross_circles(const uint8_t *p, ptrdiff_t stride, kbi_fast_circles c
     }
 }
 
-/* To the top of FAST's score, by which the pixels of corners were chosen. (Harris's response has its top somewhere else,
- * so that a parabola through it leads away.) */
+/* To the top of FAST's score, by which the pixels of corners were chosen. (Harris's response has its top somewhere
+ * else, so that a parabola through it leads away.) */
 static void fast_refine(const kbi_detect_kernels *kernels, const kbi_place *places, size_t n, double (*offset)[2])
 {
     kbi_fast_circles circles = {{0}};

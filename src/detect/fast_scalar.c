@@ -2,7 +2,7 @@
 /* -Os on x86: for old processors. */
 /* FAST corners and their peaks for cores without vectors, where most pixels should cost a few instructions: every arc
  * of 9 holds one pixel of each pair of opposite ones, so pairs that fit neither a bright nor a dark arc end the test
- * early. Results are those of fast_rows.h. */
+ * early. It gives the same results as fast_rows.h. */
 #include "detect/detect.h"
 
 #ifdef __ARM_FEATURE_SIMD32

@@ -10,8 +10,8 @@
 #define SECOND_STRONG 0.8f
 #define SECOND_UNIT 1024.0f
 
-/* Near a border the pixels around a corner are copied, with the border repeated: in lengths that are constants, from the
- * left on, so that each overwrites what the one before wrote too much. */
+/* Near a border the pixels around a corner are copied, with the border repeated: in lengths that are constants, from
+ * the left on, so that each overwrites what the one before wrote too much. */
 #define WINDOW_REACH (KBI_GRADIENT_REACH + 1)
 #define WINDOW (2 * WINDOW_REACH + 1)
 #define WINDOW_COPY 48

@@ -2,16 +2,16 @@
 /* -O2 on x86: for old processors. */
 /* The main direction of a region: the peak of its smoothed histogram of gradient directions.
  *
- * The gray of the region is averaged over cells of 4 px of the level in which a keypoint is 31 px wide, and smoothed by 1 2 1:
- * coarse gradients are stable ones. Each gradient g votes for its direction phi with its length, under a Gaussian window.
- * The histogram of these votes, smoothed by a Gaussian of 35 degrees, is to a good approximation its first three
- * circular harmonics: with c_k the sum of w |g| exp(i k phi),
+ * The gray of the region is averaged over cells of 4 px of the level in which a keypoint is 31 px wide, and smoothed by
+ * 1 2 1: coarse gradients are stable ones. Each gradient g votes for its direction phi with its length, under a
+ * Gaussian window. The histogram of these votes, smoothed by a Gaussian of 35 degrees, is to a good approximation its
+ * first three circular harmonics: with c_k the sum of w |g| exp(i k phi),
  *
  *     h(theta) = sum over k = 1, 2, 3 of exp(-(k 35 degrees)^2 / 2) Re(c_k exp(-i k theta)).
  *
- * So there is no histogram: six sums are enough, and |g| exp(i k phi) comes from products of g with its unit vector. The
- * first harmonic alone would be the mean gradient. h is looked at in 32 directions; a parabola through a peak and its
- * neighbours gives the place in between. */
+ * So there is no histogram: six sums are enough, and |g| exp(i k phi) comes from products of g with its unit vector.
+ * The first harmonic alone would be the mean gradient. h is looked at in 32 directions; a parabola through a peak and
+ * its neighbours gives the place in between. */
 #include "detect/gradient_rows.h"
 
 #define DIRECTIONS KBI_GRADIENT_DIRECTIONS

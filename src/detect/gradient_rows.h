@@ -26,8 +26,8 @@ KBI_ROWS void KBI_ROWS_NAME(gradient_cells)(const uint8_t *centre, ptrdiff_t str
     }
 }
 
-/* exp(-d^2 / 2 sigma^2) with sigma = 7 px, of the cells' distances d = 4 j - 18.5 px from the keypoint along one axis, for
- * those that have a gradient, j = 1 to 8. */
+/* exp(-d^2 / 2 sigma^2) with sigma = 7 px, of the cells' distances d = 4 j - 18.5 px from the keypoint along one axis,
+ * for those that have a gradient, j = 1 to 8. */
 static const float gradient_window[KBI_GRADIENT_SIDE] = {
     0.11702026f, 0.32465247f, 0.64977934f, 0.9382156f,
     0.97730237f, 0.73442054f, 0.39815322f, 0.15572029f};
@@ -87,7 +87,8 @@ KBI_ROWS void KBI_ROWS_NAME(gradient_sums)(const uint16_t *restrict cells, float
     }
 }
 
-/* exp(-(k 35 degrees)^2 / 2) cos(k theta) and the same with the sine, k = 1, 2, 3, theta = 0, 11.25, 22.5 ... degrees. */
+/* exp(-(k 35 degrees)^2 / 2) cos(k theta) and the same with the sine, k = 1, 2, 3, theta = 0, 11.25, 22.5 ...
+ * degrees. */
 static const float gradient_direction[KBI_GRADIENT_SUMS][KBI_GRADIENT_DIRECTIONS] = {
     {0.82979369f, 0.81384944f, 0.76662941f, 0.68994824f, 0.58675275f, 0.46100868f, 0.3175483f, 0.16188472f,
      0.0f, -0.16188472f, -0.3175483f, -0.46100868f, -0.58675275f, -0.68994824f, -0.76662941f, -0.81384944f,

@@ -61,9 +61,11 @@ static hessian_rows rows_in(void *scratch, int32_t width)
 }
 
 /* Row y, columns left - 1..left + width of the level, blurred. */
-static void blur_row(const kbi_search *s, int32_t left, int32_t width, int32_t y, const hessian_rows *rows, uint16_t *out)
+static void blur_row(const kbi_search *s, int32_t left, int32_t width, int32_t y, const hessian_rows *rows,
+                     uint16_t *out)
 {
-    s->kernels->hessian_blur(kbi_level_pixel(s->level, left - 1, y), s->level->stride, width + 2, rows->columns, out - 1);
+    s->kernels->hessian_blur(kbi_level_pixel(s->level, left - 1, y), s->level->stride, width + 2, rows->columns,
+                             out - 1);
 }
 
 /* From the pixel to the top of the parabola through the nine determinants around it. */
@@ -78,7 +80,8 @@ static void top_of_parabola(const int32_t *above, const int32_t *middle, const i
 }
 
 /* The peaks of row y, whose determinants are at[1], with the rows above and below it. */
-static void add_peaks(const kbi_search *s, int32_t y, int32_t left, int32_t *const at[3], const uint16_t *peak, int32_t n)
+static void add_peaks(const kbi_search *s, int32_t y, int32_t left, int32_t *const at[3], const uint16_t *peak,
+                      int32_t n)
 {
     for (int32_t i = 0; i < n; i++) {
         double offset[2] = {0, 0};
@@ -96,7 +99,8 @@ static void hessian_search(const kbi_search *s)
     hessian_rows rows = rows_in(s->scratch, s->level->width);
     blur_row(s, left, width, s->top - 2, &rows, rows.blurred[0]);
     blur_row(s, left, width, s->top - 1, &rows, rows.blurred[1]);
-    for (int32_t y = s->top - 1; y <= s->bottom; y++) { /* in the middle of the blurred rows; peaks are a row above it */
+    /* y is the middle of the blurred rows; peaks are a row above it. */
+    for (int32_t y = s->top - 1; y <= s->bottom; y++) {
         int32_t *oldest = rows.determinant[0];
         uint16_t *last = rows.blurred[0];
         rows.determinant[0] = rows.determinant[1];
@@ -112,7 +116,8 @@ static void hessian_search(const kbi_search *s)
             least = s->peaks->least;
             limit = kbi_max_i(threshold, kbi_hessian_limit(least / s->weight * (1 - 1e-6f))); /* whatever is rounded */
         }
-        int32_t n = s->kernels->hessian_peaks(rows.determinant[0], rows.determinant[1], oldest, width, limit, rows.peak);
+        int32_t n =
+            s->kernels->hessian_peaks(rows.determinant[0], rows.determinant[1], oldest, width, limit, rows.peak);
         add_peaks(s, y - 1, left, rows.determinant, rows.peak, n);
     }
 }

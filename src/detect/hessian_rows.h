@@ -22,7 +22,10 @@ KBI_ROWS_HELPER void blur_columns(const uint8_t *restrict row, ptrdiff_t stride,
 }
 
 /* Only the upper half of a product is kept. What all pixels lose by that on average, no difference of them has. */
-static inline uint16_t hessian_part(uint16_t both, uint16_t weight) { return (uint16_t)((uint32_t)both * weight >> 16); }
+static inline uint16_t hessian_part(uint16_t both, uint16_t weight)
+{
+    return (uint16_t)((uint32_t)both * weight >> 16);
+}
 
 KBI_ROWS_HELPER void blur_across(const uint16_t *restrict p, int32_t width, uint16_t *restrict out)
 {

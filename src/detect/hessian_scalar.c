@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The blur of hessian.c for cores without vectors. Results are those of hessian_rows.h. */
+/* The blur of hessian.c for cores without vectors. It gives the same results as hessian_rows.h. */
 #include "detect/detect.h"
 
 #ifdef __ARM_FEATURE_DSP

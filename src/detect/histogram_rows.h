@@ -20,7 +20,7 @@ static inline void direction_add(float histogram[KBI_DIRECTION_TURNS][KBI_DIRECT
     for (int32_t k = 0; i + k < n; k++) histogram[k][bin[i + k]] += value[i + k];
 }
 
-/* With t = small / large of the two components of a gradient, the angle is that of a polynomial in t (error below 0.005
+/* With t = small / large of the two components of a gradient, the angle is a polynomial in t (error below 0.005
  * degrees) and the length large x sqrt(1 + t^2), also by a polynomial (error below 0.01 %). Which octant it is, is
  * decided on integers by masks, 0 or -1: no branch and no function, so that compilers make vectors of it. */
 KBI_ROWS_HELPER void direction_row(const uint16_t *const row[3], int32_t step, int32_t n, const float *across,

@@ -33,11 +33,11 @@ typedef struct kbi_detect_kernels {
 } kbi_detect_kernels;
 
 /* SLOT(module, slot) for every slot. */
-#define KBI_DETECT_KERNEL_SLOTS(SLOT)                                                                                  \
-    SLOT(detect, blend_rows) SLOT(detect, resize_row) SLOT(detect, fast_row) SLOT(detect, fast_scores)                 \
-    SLOT(detect, peaks_row) SLOT(detect, harris) SLOT(detect, disc_angle) SLOT(detect, gradient_cells)                  \
-    SLOT(detect, gradient_sums) SLOT(detect, gradient_histogram) SLOT(detect, hessian_blur)                            \
-    SLOT(detect, hessian_row) SLOT(detect, hessian_peaks) SLOT(detect, blur_pairs)                                     \
+#define KBI_DETECT_KERNEL_SLOTS(SLOT)                                                                               \
+    SLOT(detect, blend_rows) SLOT(detect, resize_row) SLOT(detect, fast_row) SLOT(detect, fast_scores)              \
+    SLOT(detect, peaks_row) SLOT(detect, harris) SLOT(detect, disc_angle) SLOT(detect, gradient_cells)              \
+    SLOT(detect, gradient_sums) SLOT(detect, gradient_histogram) SLOT(detect, hessian_blur)                         \
+    SLOT(detect, hessian_row) SLOT(detect, hessian_peaks) SLOT(detect, blur_pairs)                                  \
     SLOT(detect, difference_row) SLOT(detect, extrema_row) SLOT(detect, direction_rows)
 
 /* Plain C. */

@@ -3,9 +3,9 @@
  *
  * A corner is a peak on several levels, at nearly the same place of the image. A peak is a maximum over scale when no
  * stronger peak of the level before or after lies near: within REACH px of the finer of the two levels along both axes.
- * So of the peaks along a corner's track through the levels the strongest stays. Only lists of peaks are compared, never
- * the responses of pixels, so it does not matter whether the levels are in memory. Each peak looks for those of the
- * finer level that are near it, and notes itself with them.
+ * So of the peaks along a corner's track through the levels the strongest stays. Only lists of peaks are compared,
+ * never the responses of pixels, so it does not matter whether the levels are in memory. Each peak looks for peaks of
+ * the finer level that are near it, and notes itself with them.
  *
  * A parabola through the responses of a maximum and of the strongest peaks near it on the levels before and after has
  * its top between the levels: that is the scale of the corner. The peak of a corner moves with scale (by a part of the

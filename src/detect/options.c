@@ -118,7 +118,7 @@ kb_status kbi_detect_options_read(kb_detect_options *o, const kb_detect_options 
     if (!detector)
         return kbi_fail_at(error, KB_E_UNKNOWN, "detector", -1, "there is no detector %d", (int)o->detector);
     o->detector = detector->id;
-    if (o->selection == KB_SELECTION_DEFAULT) o->selection = KBI_SELECT_USUAL;
+    if (o->selection == KB_SELECTION_DEFAULT) o->selection = KBI_SELECTION_OF_DEFAULT;
     if (!kbi_select_knows(o->selection))
         return kbi_fail_at(error, KB_E_ARGUMENT, "selection", -1, "there is no selection %d", (int)o->selection);
     if (o->fast_threshold_min == 0) o->fast_threshold_min = o->fast_threshold; /* no second search */

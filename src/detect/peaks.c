@@ -25,14 +25,15 @@ void kbi_peaks_raise(kbi_peaks *peaks)
     if (least > peaks->least) peaks->least = least;
 }
 
-/* The order (kbi_float_order) of the `keep`-th strongest response, and how many of the `keep` have it. It is found digit
- * by digit, in the lowest bin that counts: there are `keep` peaks from it on, and fewer above it. */
+/* The order (kbi_float_order) of the `keep`-th strongest response, and how many of the `keep` have it. It is found
+ * digit by digit, in the lowest bin that counts: there are `keep` peaks from it on, and fewer above it. */
 static uint32_t last_order(const kbi_peaks *peaks, size_t *equal)
 {
     bool any = peaks->bin == 0 || peaks->bin == KBI_PEAK_BINS - 1; /* bins without a bound */
     size_t n = any ? peaks->keep : peaks->keep - peaks->stronger;
     int32_t shift = any ? 32 : KBI_PEAK_SHIFT;
-    uint32_t found = any ? 0 : kbi_float_order(least_of_bin(peaks->bin)), known = any ? 0 : ~(uint32_t)0 << KBI_PEAK_SHIFT;
+    uint32_t found = any ? 0 : kbi_float_order(least_of_bin(peaks->bin)),
+             known = any ? 0 : ~(uint32_t)0 << KBI_PEAK_SHIFT;
     while (shift > 0) {
         int32_t bits = kbi_min_i(shift, 8);
         uint32_t histogram[256] = {0}, digit = ((uint32_t)1 << bits) - 1, mask = digit;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of candidates of a corner detector.
  *
- * One rule says what may be dropped: of all peaks of the image only the `keep` strongest go on, of equal ones the finer,
- * and within a level those that are found first. So a list with more than `keep` peaks may drop the weakest, and takes
- * nothing weaker from then on. Whatever the order of the levels, however many lists a level has and whatever their room:
- * joined in order they give the same `keep` peaks. */
+ * One rule says what may be dropped: of all peaks of the image only the `keep` strongest go on, of equal ones the
+ * finer, and within a level those that are found first. So a list with more than `keep` peaks may drop the weakest, and
+ * takes nothing weaker from then on. Whatever the order of the levels, however many lists a level has and whatever
+ * their room: joined in order they give the same `keep` peaks. */
 #ifndef KBI_DETECT_PEAKS_H
 #define KBI_DETECT_PEAKS_H
 

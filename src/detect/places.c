@@ -35,7 +35,7 @@ static bool is_taken(const raster *r, const kb_keypoint *keypoints, const kb_key
     return false;
 }
 
-/* The keypoints of the first c->room places, strongest first; of equal maxima those of finer levels come first. */
+/* The keypoints of the first c->room places, strongest first; of equal maxima the finer comes first. */
 static size_t take_places(const kbi_corners *c, raster *r, const uint64_t *entries, size_t n)
 {
     double growth[KBI_PEAK_STEPS + 1] = {0}; /* by the scale between levels; 0: not known yet */
@@ -61,7 +61,8 @@ static kb_status choose_places(kbi_corners *c)
     const kb_detect_options *options = &c->job->options;
     kb_workspace *workspace = c->job->workspace;
     size_t n = (size_t)options->max_keypoints;
-    raster r = {(int32_t)(image->width / MAX_SEPARATION) + 1, (int32_t)(image->height / MAX_SEPARATION) + 1, NULL, NULL};
+    raster r = {(int32_t)(image->width / MAX_SEPARATION) + 1, (int32_t)(image->height / MAX_SEPARATION) + 1, NULL,
+                NULL};
     size_t sort_bytes = 2 * c->peaks.room * sizeof(uint64_t), bytes = kbi_maxima_bytes(&c->levels, c->peaks.room);
     uint64_t *entries = kbi_workspace_get(workspace, bytes > sort_bytes ? bytes : sort_bytes);
     r.cell = kbi_workspace_get(workspace, (size_t)r.columns * (size_t)r.rows * sizeof *r.cell);
@@ -77,6 +78,7 @@ static kb_status choose_places(kbi_corners *c)
     return kbi_select(c->keypoints, c->count, image->width, image->height, options->selection, n, workspace, &c->count);
 }
 
-/* Of a corner that is as strong on all levels, the fine peak is found in the original alone, the coarse one in a smaller
- * image too. So coarser levels weigh a little more (Lindeberg's gamma-normalised derivatives, gamma above 1). */
+/* Of a corner that is as strong on all levels, the fine peak is found in the original alone, the coarse one in a
+ * smaller image too. So coarser levels weigh a little more (Lindeberg's gamma-normalised derivatives, gamma above
+ * 1). */
 const kbi_scheme kbi_scheme_places = {.weight_power = 0.25, .choose = choose_places};

@@ -69,7 +69,8 @@ kb_status kb_pyramid_build(const kb_image *image, const kb_detect_options *optio
     const kbi_measure *measure = kbi_detector_find(o.detector)->measure;
     if (!measure) return KB_E_KIND;
     bool own_level0 = image->format != KB_FORMAT_GRAY8;
-    kbi_levels levels = {.threads = kbi_parallel_threads(o.parallel), .parallel = o.parallel, .kernels = kbi_detect_kernels_get()};
+    kbi_levels levels = {.threads = kbi_parallel_threads(o.parallel), .parallel = o.parallel,
+                         .kernels = kbi_detect_kernels_get()};
     kbi_corners_levels(&levels, image, &o, measure);
     levels.level[0].stride = own_level0 ? (ptrdiff_t)kbi_round_up((size_t)image->width) : image->stride;
     *size = pyramid_bytes(&levels, own_level0);

@@ -137,7 +137,7 @@ kb_status kbi_select_measure(size_t total, size_t n, int32_t width, int32_t heig
 {
     kbi_selection s = {.total = total, .width = width, .height = height};
     size_t mark = kbi_workspace_mark(workspace);
-    if (rule == KB_SELECTION_DEFAULT) rule = KBI_SELECT_USUAL;
+    if (rule == KB_SELECTION_DEFAULT) rule = KBI_SELECTION_OF_DEFAULT;
     bool fits = total == 0 || selection_get(&s, rule, n < total ? n : total, workspace);
     kbi_workspace_rewind(workspace, mark);
     return fits ? KB_OK : KB_E_MEMORY;
@@ -147,7 +147,7 @@ kb_status kbi_select(kb_keypoint *keypoints, size_t total, int32_t width, int32_
                      kb_workspace *workspace, size_t *count)
 {
     kbi_selection s = {.keypoints = keypoints, .total = total, .width = width, .height = height};
-    if (rule == KB_SELECTION_DEFAULT) rule = KBI_SELECT_USUAL;
+    if (rule == KB_SELECTION_DEFAULT) rule = KBI_SELECTION_OF_DEFAULT;
     if (n > total) n = total;
     *count = n;
     if (n == 0) return KB_OK;
@@ -172,7 +172,8 @@ kb_status kb_select(kb_selection rule, size_t n, kb_workspace *workspace, kb_fea
         return kbi_fail_at(error, KB_E_ARGUMENT, "width", -1, "an image of %d x %d, but sides must be 1 to 65535",
                            (int)f.width, (int)f.height);
     if (f.rows || f.flags)
-        return kbi_fail_at(error, KB_E_ARGUMENT, f.rows ? "rows" : "flags", -1, "keypoints are selected before they are "
+        return kbi_fail_at(error, KB_E_ARGUMENT, f.rows ? "rows" : "flags", -1,
+                           "keypoints are selected before they are "
                            "described: rows and flags must be NULL");
     if (!kbi_select_knows(rule))
         return kbi_fail_at(error, KB_E_ARGUMENT, "selection", -1, "there is no selection %d", (int)rule);

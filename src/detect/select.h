@@ -24,8 +24,8 @@ typedef struct kbi_select_rule {
     const char *name;
     /* How large `extra` must be; NULL: the rule needs none. */
     size_t (*bytes)(const kbi_selection *s, size_t n);
-    /* Moves the entries of the n keypoints it picks to the front, in order; n is below s->finite. It may use `spare` and
-     * `extra`. NULL: they are the first n. */
+    /* Moves the entries of the n keypoints it picks to the front, in order; n is below s->finite. It may use `spare`
+     * and `extra`. NULL: they are the first n. */
     void (*pick)(kbi_selection *s, size_t n);
 } kbi_select_rule;
 

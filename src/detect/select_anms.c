@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Adaptive non-maximal suppression (Brown, Szeliski, Winder 2005; the greedy form of Bailo et al. 2018): going from the
- * strongest to the weakest, a keypoint stays when nothing that stayed is within a radius, and the radius is the one that
- * leaves n. Then the image is covered evenly and no two are closer than the radius, but for a few of the strongest that
- * fill up what is missing to n. */
+ * strongest to the weakest, a keypoint stays when nothing that stayed is within a radius, and the radius is the one
+ * that leaves n. Then the image is covered evenly and no two are closer than the radius, but for a few of the strongest
+ * that fill up what is missing to n. */
 #include <math.h>
 
 #include "detect/select.h"

@@ -13,8 +13,8 @@
 /* ---- blur (blur.c) ---- */
 #define KBI_BLUR_MAX_TAPS 128
 
-/* Half of a symmetric kernel: weight[0] is half the centre's, weight[k] that of both places k step px away; in 1/65536.
- * All together they are 32768, so that a pair sum of up to 65535 never leaves 16 bits. */
+/* Half of a symmetric kernel: weight[0] is half the centre's, weight[k] the weight of both places k step px away; in
+ * 1/65536. All together they are 32768, so that a pair sum of up to 65535 never leaves 16 bits. */
 typedef struct kbi_blur {
     int32_t taps, step;
     int32_t reach; /* (taps - 1) step, below KBI_BLUR_MAX_TAPS */

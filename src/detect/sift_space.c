@@ -164,7 +164,8 @@ static void blur_down(const kbi_scale_window *w, int32_t layer, int32_t first, i
     const kbi_blur *blur = &w->space->blur[layer];
     const uint16_t *row[2 * KBI_BLUR_MAX_TAPS + BATCH], *above[KBI_BLUR_MAX_TAPS], *below[KBI_BLUR_MAX_TAPS];
     int32_t reach = blur->reach, rows = n + 2 * reach;
-    for (int32_t i = 0; i < rows; i++) row[i] = source_row(w, layer - 1, kbi_mirrored(first + i - reach, w->here.height));
+    for (int32_t i = 0; i < rows; i++)
+        row[i] = source_row(w, layer - 1, kbi_mirrored(first + i - reach, w->here.height));
     for (int32_t x = 0; x < w->here.width; x += STRIP)
         for (int32_t i = 0; i < n; i++) {
             for (int32_t k = 0; k < blur->taps; k++) {
@@ -187,7 +188,8 @@ static void make_batch(kbi_scale_window *w, int32_t layer, int32_t first, int32_
     }
 }
 
-/* Makes the rows of a layer before row `end`, a batch at a time, and before each those of the layers that it needs. */
+/* Makes the rows of a layer before row `end`, a batch at a time, and before each the rows that it needs of other
+ * layers. */
 static void make_rows(kbi_scale_window *w, int32_t layer, int32_t end)
 {
     while (w->made[layer] < end) {
@@ -235,7 +237,7 @@ void kbi_scale_window_move(kbi_scale_window *w, int32_t middle)
     make_rows(w, w->space->layers + 2, w->bottom);
 }
 
-/* Where the borders of a patch are not those of the image, its pixels are wrong as far in as the blurs reach. */
+/* Where the borders of a patch are not borders of the image, its pixels are wrong as far in as the blurs reach. */
 static const kbi_octave *patch_make(kbi_scale_window *w, int32_t y, int32_t x, int32_t reach)
 {
     const kbi_scale_space *space = w->space;

@@ -49,7 +49,7 @@ void kbi_scale_window_start(kbi_scale_window *window, kbi_scale_space *space, in
                             int32_t first_own, int32_t last_own);
 /* Moves down so that row `middle` is in the middle. */
 void kbi_scale_window_move(kbi_scale_window *window, int32_t middle);
-/* Layers that hold the pixels up to `reach`, at most margin, away from (x, y): those of the window, or if they do not,
+/* Layers that hold the pixels up to `reach`, at most margin, away from (x, y): the window's, or if they do not,
  * a patch that is made for it. */
 const kbi_octave *kbi_scale_window_around(kbi_scale_window *window, int32_t y, int32_t x, int32_t reach);
 

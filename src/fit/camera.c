@@ -5,8 +5,8 @@
  * A ray (x, y, 1) is seen at (fx x' + cx, fy y' + cy), where with r2 = x^2 + y^2
  *     x' = x (1 + k1 r2 + k2 r2^2 + k3 r2^3) + 2 p1 x y + p2 (r2 + 2 x^2)
  *     y' = y (1 + k1 r2 + k2 r2^2 + k3 r2^3) + p1 (r2 + 2 y^2) + 2 p2 x y,
- * and by a fisheye lens (Kannala and Brandt 2006; OpenCV's and COLMAP's four parameters) where, with t = atan r the angle
- * to the axis, (x', y') = (x, y) / r x t (1 + k1 t^2 + k2 t^4 + k3 t^6 + k4 t^8). */
+ * and by a fisheye lens (Kannala and Brandt 2006; OpenCV's and COLMAP's four parameters) where, with t = atan r the
+ * angle to the axis, (x', y') = (x, y) / r x t (1 + k1 t^2 + k2 t^4 + k3 t^6 + k4 t^8). */
 #include <math.h>
 
 #include "fit/fit.h"

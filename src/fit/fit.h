@@ -220,7 +220,8 @@ void kbi_fit_refine(const fit_kind *kind, const fit_pairs *pairs, const fit_scra
 bool kbi_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance, double looks);
 /* One slot for each place among the n listed, or among the first n when the list is NULL, into out, which may be the
  * list: those that are not within the place of another one listed there. The arrays of scratch->part are used. */
-int32_t kbi_fit_places(const fit_pairs *pairs, const int32_t *list, int32_t n, const fit_scratch *scratch, int32_t *out);
+int32_t kbi_fit_places(const fit_pairs *pairs, const int32_t *list, int32_t n, const fit_scratch *scratch,
+                       int32_t *out);
 /* Whether the inliers listed in scratch->list.slot, and their places in scratch->part.slot, are more than chance
  * explains, where places in a crowd count once. */
 bool kbi_fit_significant(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch,
@@ -233,8 +234,9 @@ bool kbi_fit_off_line(const fit_pairs *pairs, const int32_t *places, int32_t cou
 
 /* ---- degensac.c ---- */
 
-/* For a fundamental or essential matrix whose inliers lie mostly on one plane: looks for a better one through that plane.
- * False when what is off the plane is no more than chance explains, so that a fundamental matrix is not determined. */
+/* For a fundamental or essential matrix whose inliers lie mostly on one plane: looks for a better one through that
+ * plane. False when what is off the plane is no more than chance explains, so that a fundamental matrix is not
+ * determined. */
 bool kbi_fit_off_plane(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits,
                        const fit_scratch *scratch, fit_found *found);
 

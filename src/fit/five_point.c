@@ -14,9 +14,9 @@
  * Degree 3: x3 y3 x2y xy2 x2z x2 y2z y2 xyz xy | xz2 xz x yz2 yz y z3 z2 z 1. */
 enum { LINEAR = 4, QUADRATIC = 10, CUBIC = 20, EQUATIONS = 10 };
 static const uint8_t product_11[LINEAR][LINEAR] = {{0, 1, 2, 3}, {1, 4, 5, 6}, {2, 5, 7, 8}, {3, 6, 8, 9}};
-static const uint8_t product_21[QUADRATIC][LINEAR] = {{0, 2, 4, 5},     {2, 3, 8, 9},     {4, 8, 10, 11},   {5, 9, 11, 12},
-                                                      {3, 1, 6, 7},     {8, 6, 13, 14},   {9, 7, 14, 15},   {10, 13, 16, 17},
-                                                      {11, 14, 17, 18}, {12, 15, 18, 19}};
+static const uint8_t product_21[QUADRATIC][LINEAR] = {
+    {0, 2, 4, 5},   {2, 3, 8, 9},   {4, 8, 10, 11},   {5, 9, 11, 12},   {3, 1, 6, 7},
+    {8, 6, 13, 14}, {9, 7, 14, 15}, {10, 13, 16, 17}, {11, 14, 17, 18}, {12, 15, 18, 19}};
 
 static void add_11(const double *a, const double *b, double factor, double *sum)
 {

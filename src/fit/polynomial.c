@@ -36,8 +36,8 @@ static double largest_of(const double *c, int32_t degree)
     return largest;
 }
 
-/* Divides a by b; a becomes the negative remainder over its largest coefficient, which is returned. What rounding leaves
- * is no remainder: *degree becomes -1 when nothing else is left. */
+/* Divides a by b; a becomes the negative remainder over its largest coefficient, which is returned. What rounding
+ * leaves is no remainder: *degree becomes -1 when nothing else is left. */
 static double divide(double *a, int32_t *degree, const double *b, int32_t by, double *quotient)
 {
     double nothing = 1e-14 * largest_of(a, *degree);

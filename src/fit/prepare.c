@@ -30,7 +30,8 @@ static bool finite_row(const fit_input *input, int32_t i)
 /* Indices by quality; equal qualities keep their order. */
 static void sort_by_quality(const float *quality, int32_t *order, int32_t n, uint64_t *entries, uint64_t *spare)
 {
-    for (int32_t i = 0; i < n; i++) entries[i] = (uint64_t)kbi_float_order(quality[order[i]]) << 32 | (uint32_t)order[i];
+    for (int32_t i = 0; i < n; i++)
+        entries[i] = (uint64_t)kbi_float_order(quality[order[i]]) << 32 | (uint32_t)order[i];
     kbi_sort_upper(entries, spare, (size_t)n);
     for (int32_t i = 0; i < n; i++) order[i] = (int32_t)(uint32_t)entries[i];
 }

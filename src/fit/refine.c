@@ -9,8 +9,8 @@
 
 #include "fit/fit.h"
 
-/* What is left to gain, as a share of the cost, when refinement ends. The error that noise leaves in a model of 8 freedoms
- * through n pairs costs about 8 / n. */
+/* What is left to gain, as a share of the cost, when refinement ends. The error that noise leaves in a model of 8
+ * freedoms through n pairs costs about 8 / n. */
 #define ENOUGH 1e-4
 
 static void project_vector(double *v, const double *direction, int32_t n)

@@ -6,10 +6,10 @@
  * within the n best. It stops when, for some n, the inliers among the n best are more than chance explains
  * (non-randomness) and a model with more would have been found by now with the requested confidence (maximality).
  *
- * That is no proof of an epipolar geometry. The best pairs often lie close together or on one plane, and then many wrong
- * matrices pass through all of them. So a fundamental or essential matrix is sought until some GOOD_SAMPLES samples
- * without an outlier would have come out of all pairs, or LEAST_SAMPLES were drawn; one sample in four is of all pairs,
- * and the prefix grows on.
+ * That is no proof of an epipolar geometry. The best pairs often lie close together or on one plane, and then many
+ * wrong matrices pass through all of them. So a fundamental or essential matrix is sought until some GOOD_SAMPLES
+ * samples without an outlier would have come out of all pairs, or LEAST_SAMPLES were drawn; one sample in four is of
+ * all pairs, and the prefix grows on.
  *
  * A search that finds nothing ends when a model with the fewest inliers that chance could not explain would have been
  * found, or at once when not even all pairs would be enough (kbi_fit_least_inliers). That is asked after FEW_SAMPLES,
@@ -45,7 +45,8 @@ static double sum_by_four(const double *values, int32_t n)
     return (a + b) + (c + d);
 }
 
-/* Adds the score of up to BLOCK pairs: loops that compilers turn into vectors, which count in doubles for the same reason. */
+/* Adds the score of up to BLOCK pairs: loops that compilers turn into vectors, which count in doubles for the same
+ * reason. */
 static void score_add(fit_score *sum, const double *error2, int32_t n, double threshold2)
 {
     double cost[BLOCK + 3], count[BLOCK + 3], cutoff2 = FIT_CUTOFF2 * threshold2, inverse = 1 / cutoff2;
@@ -106,8 +107,8 @@ static sprt sprt_for(double wrong, double good)
     return (sprt){outlier / (outlier + inlier), log_bound / (outlier + inlier)};
 }
 
-/* Whether a model costs as much as `worst_cost` or more, since too few pairs are within the cutoff; beyond it each costs
- * 1. While no model is right, this leaves few to score. */
+/* Whether a model costs as much as `worst_cost` or more, since too few pairs are within the cutoff; beyond it each
+ * costs 1. While no model is right, this leaves few to score. */
 static bool costs_too_much(const fit_kind *kind, const fit_pairs *pairs, const double *model, double worst_cost)
 {
     return kind->count_near && pairs->rough && worst_cost < pairs->n &&

@@ -41,7 +41,7 @@ static void sample_c(const kbi_sampling *samplings, int32_t n, int32_t side, con
     for (int32_t i = 0; i < n; i++, patches += side * side) kbi_sample_patch(&samplings[i], side, levels, patches);
 }
 
-const kbi_image_kernels kbi_image_kernels_c = {.batch = 4, /* nothing is gained by more: patches go one after the other */
+const kbi_image_kernels kbi_image_kernels_c = {.batch = 4, /* more gains nothing: patches go one after the other */
                                                .shrink_half = shrink_half_c,
                                                .shrink_two_thirds = shrink_two_thirds_c,
                                                .plan = plan_c,

@@ -2,11 +2,12 @@
 /* The words of an image, and how much words and pairs of rows count.
  *
  * KB_SCORING_BINARY is aggregated selective matching (ASMK) on bits. Within a word, the residual of a row is its
- * exclusive or with the word's row, and the rows of an image in a word are aggregated by the majority of their residuals; the word's
- * row cancels in the distance of two residuals, so the majority of the rows themselves is kept (a tie takes the word's
- * bit, which is a residual of 0). One signature per word and image, however often the word is repeated, is what keeps
- * repeated texture from counting many times. The similarity of two signatures is u^3 with u = 1 - 2 h / bits for a
- * Hamming distance h, and nothing below a least u: rows that merely fell into the same word say little. */
+ * exclusive or with the word's row, and the rows of an image in a word are aggregated by the majority of their
+ * residuals; the word's row cancels in the distance of two residuals, so the majority of the rows themselves is kept (a
+ * tie takes the word's bit, which is a residual of 0). One signature per word and image, however often the word is
+ * repeated, is what keeps repeated texture from counting many times. The similarity of two signatures is u^3 with u = 1
+ * - 2 h / bits for a Hamming distance h, and nothing below a least u: rows that merely fell into the same word say
+ * little. */
 #include "index/index.h"
 #include "index/k_majority.h"
 
@@ -48,8 +49,8 @@ static const uint8_t *row_of(const bag_buffers *b, const kb_features *f, uint64_
     return (const uint8_t *)f->rows + (size_t)(uint32_t)key / b->per_row * f->row_bytes;
 }
 
-/* Up to 15 rows, 64 bits at a time: plane k has bit k of the number of rows that have each bit. Adding a row is adding 1
- * with carries; at the end the numbers are compared with n / 2 from the highest bit down. */
+/* Up to 15 rows, 64 bits at a time: plane k has bit k of the number of rows that have each bit. Adding a row is adding
+ * 1 with carries; at the end the numbers are compared with n / 2 from the highest bit down. */
 #define FEW 15
 static uint64_t majority_64(const bag_buffers *b, const kb_features *f, const uint64_t *order, size_t n, size_t at,
                             size_t bytes, uint64_t centre)

@@ -18,10 +18,12 @@ typedef struct kbi_bag {
 kb_status kbi_bag_create(const kb_vocabulary *v, const kb_features *features, bool signatures,
                          kb_workspace *workspace, kbi_bag *bag, kb_error *error);
 
-/* The same for the words that rows are near to besides their own: each row is in `probes` - 1 of them. The norms stay 0. */
+/* The same for the words that rows are near to besides their own: each row is in `probes` - 1 of them. The norms stay
+ * 0. */
 kb_status kbi_bag_probe(const kb_vocabulary *v, const kb_features *features, uint32_t probes, kb_workspace *workspace,
                         kbi_bag *bag, kb_error *error);
-/* The leaves that a beam search for the `max` (1 to KB_MAX_PROBES) nearest finds, nearest first; the result is how many. */
+/* The leaves that a beam search for the `max` (1 to KB_MAX_PROBES) nearest finds, nearest first; the result is how
+ * many. */
 uint32_t kbi_nearest_leaves(const kb_vocabulary *v, const kbi_match_kernels *kernels, const uint8_t *row, uint32_t max,
                             uint32_t *leaves);
 
@@ -118,9 +120,9 @@ struct kb_index {
 
 #define KBI_POINT 16 /* bytes per kept keypoint */
 
-/* The lists of segments [first, first + count) as if they were one, without entries of removed images: run is called for
- * entries [from, to) of a segment, then word once at the end of each list, with the number of entries so far. Either
- * may be NULL. */
+/* The lists of segments [first, first + count) as if they were one, without entries of removed images: run is called
+ * for entries [from, to) of a segment, then word once at the end of each list, with the number of entries so far.
+ * Either may be NULL. */
 typedef struct kbi_list_visitor {
     void (*run)(void *self, const kbi_segment *segment, uint64_t from, uint64_t to);
     void (*word)(void *self, uint32_t word, uint64_t entries);

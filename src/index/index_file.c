@@ -237,7 +237,8 @@ kb_status kb_index_save(const kb_index *index, kb_write write, void *self)
 static kb_status read_header(const uint8_t *data, size_t size, layout *l, parts *p, kb_error *error)
 {
     if (size < 8 || memcmp(data, magic, 8) != 0) return kbi_fail(error, KB_E_FORMAT, "this is not a keybits index");
-    if (size < HEADER) return kbi_fail(error, KB_E_TRUNCATED, "the index ends inside its header, after %zu bytes", size);
+    if (size < HEADER)
+        return kbi_fail(error, KB_E_TRUNCATED, "the index ends inside its header, after %zu bytes", size);
     if (kbi_get_u32(data + 8) != VERSION)
         return kbi_fail(error, KB_E_FORMAT, "index version %u is not one that this library reads (%d)",
                         kbi_get_u32(data + 8), VERSION);
@@ -281,8 +282,8 @@ static kb_status read_image(const uint8_t *data, const layout *l, const parts *p
                            .l1 = kbi_get_f64(row + 16), .self = kbi_get_u64(row + 24),
                            .width = kbi_get_u32(row + 48), .height = kbi_get_u32(row + 52)};
     if (name != next->name || name >= l->names || first != next->kept ||
-        (l->features && image->rows > l->kept - next->kept) ||
-        image->rows > INT32_MAX || image->width > INT32_MAX || image->height > INT32_MAX || !(image->l1 >= 0 && image->l1 <= 1e300))
+        (l->features && image->rows > l->kept - next->kept) || image->rows > INT32_MAX || image->width > INT32_MAX ||
+        image->height > INT32_MAX || !(image->l1 >= 0 && image->l1 <= 1e300))
         return kbi_fail(error, KB_E_TABLE, "index: image %llu is damaged", (unsigned long long)i);
     image->name = (const char *)data + p->names + name;
     next->name += strlen(image->name) + 1; /* the last one ends inside the part */
@@ -301,7 +302,8 @@ static kb_status read_images(kb_index *index, const uint8_t *data, const layout 
     index->room = (size_t)l->images;
     index->images = kbi_allocate_array(&index->allocator, (size_t)l->images, sizeof *index->images);
     index->norms = kbi_allocate_array(&index->allocator, (size_t)l->images, sizeof *index->norms);
-    if (!index->images || !index->norms) return kbi_fail(error, KB_E_MEMORY, "no memory for %llu images", (unsigned long long)l->images);
+    if (!index->images || !index->norms)
+        return kbi_fail(error, KB_E_MEMORY, "no memory for %llu images", (unsigned long long)l->images);
     for (uint64_t i = 0; i < l->images; i++) {
         kb_status status = read_image(data, l, p, i, &next, &index->images[i], error);
         if (status != KB_OK) return status;

@@ -52,7 +52,8 @@ static void score_binary(query *q, const kbi_segment *s, uint64_t begin, uint64_
     }
 }
 
-/* DBoW2's L1 score is 1 - |v - w| / 2 = half the sum over shared words of |v| + |w| - |v - w|, for vectors of norm 1. */
+/* DBoW2's L1 score is 1 - |v - w| / 2 = half the sum over shared words of |v| + |w| - |v - w|, for vectors of norm
+ * 1. */
 static void score_tf_idf(query *q, const kbi_segment *s, uint64_t begin, uint64_t end, size_t k)
 {
     const kb_vocabulary *v = q->index->vocabulary;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* k-majority clustering (k-means in Hamming space). Centres are seeded by k-means++: each next one is a row drawn with a
- * probability that grows with its squared distance from the nearest centre so far. All sums are of integers. */
+/* k-majority clustering (k-means in Hamming space). Centres are seeded by k-means++: each next one is a row drawn with
+ * a probability that grows with its squared distance from the nearest centre so far. All sums are of integers. */
 #include "index/k_majority.h"
 
 /* The bits of a byte spread over the bytes of a word, bit 7 first. */
@@ -51,8 +51,8 @@ void kbi_bit_counter_majority(kbi_bit_counter *c, size_t row_bytes, uint8_t *row
 bool kbi_k_majority_create(kbi_k_majority *m, const kb_allocator *allocator, size_t row_bytes, size_t capacity,
                            uint32_t k, int32_t iterations)
 {
-    *m = (kbi_k_majority){.allocator = *allocator, .row_bytes = row_bytes, .capacity = capacity, .k = k, .iterations = iterations,
-                          .kernels = kbi_match_kernels_get()};
+    *m = (kbi_k_majority){.allocator = *allocator, .row_bytes = row_bytes, .capacity = capacity, .k = k,
+                          .iterations = iterations, .kernels = kbi_match_kernels_get()};
     m->rows = kbi_allocate_array(allocator, capacity, row_bytes);
     m->keys = kbi_allocate_array(allocator, capacity, sizeof *m->keys);
     m->labels = kbi_allocate_array(allocator, capacity, sizeof *m->labels);

@@ -101,8 +101,9 @@ static kb_status check_numbers(const uint8_t *block, size_t size, kb_error *erro
     static const struct {
         const char *name;
         uint32_t min, max;
-    } ranges[] = {{"row bytes", 1, 4096}, {"branching", 1, 1 << 20}, {"levels", 1, KBI_MAX_DEPTH}, {"nodes", 2, INT32_MAX},
-                  {"words", 1, INT32_MAX}, {"scoring", 0, 5}, {"weighting", 0, 3}};
+    } ranges[] = {{"row bytes", 1, 4096},  {"branching", 1, 1 << 20}, {"levels", 1, KBI_MAX_DEPTH},
+                  {"nodes", 2, INT32_MAX}, {"words", 1, INT32_MAX},   {"scoring", 0, 5},
+                  {"weighting", 0, 3}};
     for (size_t i = 0; i < KBI_COUNT(ranges); i++) {
         uint32_t v = kbi_get_u32(block + 12 + 4 * i);
         if (v < ranges[i].min || v > ranges[i].max)

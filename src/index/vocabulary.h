@@ -56,7 +56,8 @@ typedef struct kbi_tree {
     uint64_t model_id;
     const char *model_name;
 } kbi_tree;
-kb_status kbi_vocabulary_pack(const kbi_tree *tree, const kb_allocator *allocator, kb_vocabulary **out, kb_error *error);
+kb_status kbi_vocabulary_pack(const kbi_tree *tree, const kb_allocator *allocator, kb_vocabulary **out,
+                              kb_error *error);
 
 /* The caller's allocator, or malloc and free; KB_E_ARGUMENT when a function is missing. */
 kb_status kbi_index_allocator(kb_allocator *allocator, const kb_allocator *given, kb_error *error);

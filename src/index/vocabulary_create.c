@@ -100,8 +100,9 @@ static kb_status creation_run(creation *c, kb_vocabulary **out, kb_error *error)
         kbi_deallocate(&c->allocator, queue);
     }
     creation_fill(c);
-    kbi_tree tree = {s->nodes,     c->words,  c->first,   c->children,       c->rows,     c->weights,   (size_t)s->row_bytes,
-                     s->branching, s->levels, s->scoring, (int32_t)s->weighting, s->model_id, s->model_name};
+    kbi_tree tree = {
+        s->nodes,     c->words,  c->first,   c->children,           c->rows,     c->weights,   (size_t)s->row_bytes,
+        s->branching, s->levels, s->scoring, (int32_t)s->weighting, s->model_id, s->model_name};
     return kbi_vocabulary_pack(&tree, &c->allocator, out, error);
 }
 

@@ -95,8 +95,8 @@ static void assign_places(trainer *t, uint32_t node, size_t begin, size_t end)
             memcpy(rows + i * t->row_bytes, t->rows + (size_t)t->order[from + i] * t->row_bytes, t->row_bytes);
             keys[i] = KBI_NO_NEIGHBOUR;
         }
-        t->kernels->hamming(centres_of(t, node), t->found[node - t->level_begin], rows, count, t->row_bytes, best, second,
-                   keys);
+        t->kernels->hamming(centres_of(t, node), t->found[node - t->level_begin], rows, count, t->row_bytes, best,
+                            second, keys);
         for (size_t i = 0; i < count; i++) t->label[from + i] = (uint8_t)keys[i];
     }
 }

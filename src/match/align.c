@@ -4,11 +4,11 @@
  * T is the region in image a, I(W) image b under the affine map W of sample places. A step looks for the small affine
  * map d of the template that makes T(d) most like g I(W) + o, with gain g and offset o free, and replaces W by
  * W d^-1. To first order T(d) = T + sum_k s_k p_k, where the s_k are the gradient of T times the place: gx, gy,
- * gx x, gx y, gy x, gy y. Gain and offset drop out when the s_k are made orthogonal to the constant and to T: with these
- * s'_k and H = sum s' s'^T the step is
+ * gx x, gx y, gy x, gy y. Gain and offset drop out when the s_k are made orthogonal to the constant and to T: with
+ * these s'_k and H = sum s' s'^T the step is
  *     p = g H^-1 sum s' I,     g = <T - mean, T - mean> / <I, T - mean>.
- * H belongs to the template and is factorised once. Because the projection is linear, it is made on sums: of s_k, T and I
- * only products are added up over the samples. These sums are exact integers (samples have 10 bits, s_k 11), so
+ * H belongs to the template and is factorised once. Because the projection is linear, it is made on sums: of s_k, T and
+ * I only products are added up over the samples. These sums are exact integers (samples have 10 bits, s_k 11), so
  * their order does not matter and compilers may vectorise them; what follows is double precision in a fixed order. */
 #include "match/align.h"
 
@@ -38,7 +38,8 @@ bool kbi_frame_of(kbi_frame *frame, const kb_keypoint *keypoint, double width, c
 {
     kbi_sampling plan;
     double sine, cosine;
-    if (kbi_sampling_plan(&plan, keypoint, width, KBI_GRID_PATCH, levels) & (KB_KP_INVALID | KB_KP_OUTSIDE)) return false;
+    if (kbi_sampling_plan(&plan, keypoint, width, KBI_GRID_PATCH, levels) & (KB_KP_INVALID | KB_KP_OUTSIDE))
+        return false;
     double step = width / SIDE;
     frame->level = kbi_pyramid_level_for(step, levels->count);
     double factor = kbi_pyramid_factor(frame->level);
@@ -297,7 +298,8 @@ double kbi_align(const kbi_pyramid *image_a, const kbi_frame *a, const kbi_pyram
         if (!(correlation > best)) break;
         best = correlation;
         *b = frame;
-        if (moved < CONVERGED * CONVERGED || correlation < 0.05 || !align_step(&t, gray, product, &frame, &moved)) break;
+        if (moved < CONVERGED * CONVERGED || correlation < 0.05 || !align_step(&t, gray, product, &frame, &moved))
+            break;
     }
     return best;
 }

@@ -14,8 +14,8 @@ typedef struct kbi_frame {
     double x, y, a[4];
 } kbi_frame;
 
-/* The frame of a keypoint whose region is `width` px wide. False when it has a number that is not finite or lies outside the
- * image, or when the region is too wide or narrow to be sampled. */
+/* The frame of a keypoint whose region is `width` px wide. False when it has a number that is not finite or lies
+ * outside the image, or when the region is too wide or narrow to be sampled. */
 bool kbi_frame_of(kbi_frame *frame, const kb_keypoint *keypoint, double width, const kbi_pyramid *levels);
 /* A point of a frame's level in the image. */
 void kbi_frame_point(const kbi_frame *frame, double *x, double *y);
@@ -23,9 +23,9 @@ void kbi_frame_point(const kbi_frame *frame, double *x, double *y);
 /* How many parameters of the map are free: all of it, or where the frame is. */
 typedef enum kbi_alignment { KBI_ALIGN_TRANSLATION = 2, KBI_ALIGN_AFFINE = 6 } kbi_alignment;
 
-/* Moves and, with KBI_ALIGN_AFFINE, deforms frame b until what it shows in image b is what frame a shows in image a, up to
- * gain and offset. At most `iterations` steps; b is the best frame that was seen. Returns the correlation there, -1 to 1;
- * below -1 when one of the regions has no structure. */
+/* Moves and, with KBI_ALIGN_AFFINE, deforms frame b until what it shows in image b is what frame a shows in image a, up
+ * to gain and offset. At most `iterations` steps; b is the best frame that was seen. Returns the correlation there, -1
+ * to 1; below -1 when one of the regions has no structure. */
 double kbi_align(const kbi_pyramid *image_a, const kbi_frame *a, const kbi_pyramid *image_b, kbi_frame *b,
                  kbi_alignment alignment, int32_t iterations);
 

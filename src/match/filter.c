@@ -14,8 +14,8 @@
  * compared with at most NEIGHBOURS others in either direction: time and memory grow linearly with the number of
  * matches wherever they lie. All of it is single IEEE operations in a fixed order.
  *
- * Comparisons are most of the time, and nearly all of them fail, so they are made without branches, a block at a time, on
- * columns (filter_block.h). The square root is left to the pairs that pass a bound without one. */
+ * Comparisons are most of the time, and nearly all of them fail, so they are made without branches, a block at a time,
+ * on columns (filter_block.h). The square root is left to the pairs that pass a bound without one. */
 #include <math.h>
 
 #include "common/cpu.h"
@@ -114,7 +114,8 @@ static void filter_list_nodes(const kb_keypoint *a, const kb_keypoint *b, const 
 static bool filter_agree(const filter_job *job, int32_t i, int32_t j)
 {
     kbi_filter_error e = kbi_filter_compare(job->sorted.column, i, j);
-    float limit = job->tolerance * sqrtf(e.p2) + job->sorted.column[KBI_FILTER_SLACK][i] + job->sorted.column[KBI_FILTER_SLACK][j];
+    float limit = job->tolerance * sqrtf(e.p2) + job->sorted.column[KBI_FILTER_SLACK][i] +
+                  job->sorted.column[KBI_FILTER_SLACK][j];
     return e.d2 <= limit * limit;
 }
 

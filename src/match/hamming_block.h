@@ -12,7 +12,8 @@
 #define KBI_HAMMING_BLOCK_ROWS 65536
 
 /* Compares rows a[0..na) with rows b[0..nb), each of row_bytes bytes without gaps; na and nb up to
- * KBI_HAMMING_BLOCK_ROWS, row_bytes 1 to 4096. Nothing is assumed about alignment, and no byte outside the rows is read.
+ * KBI_HAMMING_BLOCK_ROWS, row_bytes 1 to 4096. Nothing is assumed about alignment, and no byte outside the rows is
+ * read.
  *     best[i]     receives the least (distance << 16 | j) over all j, for row i of a
  *     second[i]   receives the second least
  *     best_b[j]   becomes the least of itself and (distance << 16 | i) over all i, for row j of b; NULL: not wanted

@@ -28,8 +28,8 @@ typedef struct kbi_match_kernels {
     /* Lists the words of 8 bytes whose distance from the query, another one, is at most `max`, ascending. The
      * result is how many there are; found has room for KBI_NEAR_SLACK more than n, which may be written too. */
     size_t (*hamming_near)(const uint8_t *query, const uint8_t *words, size_t n, uint32_t max, int32_t *found);
-    /* Lists the k from `from` to `to` - 1 whose point (x[k], y[k]) and level[k] lie in the circle; returns how many. The
-     * arrays, and `listed`, which has room for all, reach KBI_LIST_SLACK elements further. */
+    /* Lists the k from `from` to `to` - 1 whose point (x[k], y[k]) and level[k] lie in the circle; returns how many.
+     * The arrays, and `listed`, which has room for all, reach KBI_LIST_SLACK elements further. */
     size_t (*list_circle)(const float *x, const float *y, const int32_t *level, int32_t from, int32_t to,
                           const kbi_circle *circle, int32_t *listed);
     /* kbi_filter_block. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The k nearest rows of every row. The Hamming kernel gives the two nearest of a tile, which is all that k = 2 takes. For
- * a larger k several tiles are compared first; then the k-th best so far is a bound, and only a tile whose second
+/* The k nearest rows of every row. The Hamming kernel gives the two nearest of a tile, which is all that k = 2 takes.
+ * For a larger k several tiles are compared first; then the k-th best so far is a bound, and only a tile whose second
  * nearest is before it can have further rows among the k best. Such tiles are gone through row by row. */
 #include "common/cpu.h"
 #include "common/features.h"
@@ -47,7 +47,8 @@ static void knn_insert_others(const knn_search *s, const uint8_t *row, size_t fi
     const kb_neighbour *last = &list[s->k - 1];
     s->kernels->hamming_listed(row, s->b.rows + first * s->row_bytes, s->all, n, s->row_bytes, s->row_bytes, distances);
     for (size_t j = 0; j < n; j++)
-        if ((last->index < 0 || (float)distances[j] <= last->distance) && j != (best & 0xffff) && j != (second & 0xffff))
+        if ((last->index < 0 || (float)distances[j] <= last->distance) && j != (best & 0xffff) &&
+            j != (second & 0xffff))
             neighbour_insert(list, s->k, (float)distances[j], kbi_row_set_origin(&s->b, first + j));
 }
 

@@ -3,10 +3,10 @@
 /* Nearest neighbours, in one pass over the matrix of distances.
  *
  * The matrix has a row per row of a and a column per row of b. It is walked once, in tiles that fit into the first
- * level of the cache. Every distance serves both directions: it may be the least of its row (a's nearest b) and the least of its
- * column (b's nearest a). Workers claim rows of a until none is left; each keeps its own minima of the columns, which
- * are merged at the end. Minima with ties to the lowest index do not depend on how the matrix is split, so neither do
- * the matches. */
+ * level of the cache. Every distance serves both directions: it may be the least of its row (a's nearest b) and the
+ * least of its column (b's nearest a). Workers claim rows of a until none is left; each keeps its own minima of the
+ * columns, which are merged at the end. Minima with ties to the lowest index do not depend on how the matrix is split,
+ * so neither do the matches. */
 #include <math.h>
 #include <stdatomic.h>
 
@@ -79,8 +79,8 @@ static void hamming_tile(const search *s, int32_t worker, size_t a0, size_t na, 
     uint32_t *best = s->keys + (size_t)worker * 3 * s->tile_rows, *second = best + s->tile_rows,
              *best_b = second + s->tile_rows;
     for (size_t j = 0; j < nb; j++) best_b[j] = KBI_NO_NEIGHBOUR;
-    s->kernels->hamming(s->a.rows + a0 * s->row_bytes, na, s->b.rows + b0 * s->row_bytes, nb, s->row_bytes, best, second,
-                       of_b ? best_b : NULL);
+    s->kernels->hamming(s->a.rows + a0 * s->row_bytes, na, s->b.rows + b0 * s->row_bytes, nb, s->row_bytes, best,
+                        second, of_b ? best_b : NULL);
     for (size_t i = 0; i < na; i++) {
         float before = of_a->distance[i];
         neighbour_update(of_a, i, best[i], b0);

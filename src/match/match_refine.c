@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matched points to a fraction of a pixel: kb_match_refine. The region of a's keypoint is aligned with image b, beginning
- * at b's keypoint (match/align.c). */
+/* Matched points to a fraction of a pixel: kb_match_refine. The region of a's keypoint is aligned with image b,
+ * beginning at b's keypoint (match/align.c). */
 #include <math.h>
 
 #include "common/cpu.h"

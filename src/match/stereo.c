@@ -6,8 +6,8 @@
  * sizes. With images, the place in the right image is refined: upright patches of 32x32 samples, one keypoint size
  * wide, are cut around the left keypoint and around its match, and the sum of absolute differences S(d) of the middle
  * window over shifts d of the right patch is minimised. The parabola through the three values around the minimum gives
- * the sub-sample shift (S(-1) - S(1)) / (2 (S(-1) + S(1) - 2 S(0))). A minimum at the end of the range, or one far above
- * the median over all matches, is a wrong match. */
+ * the sub-sample shift (S(-1) - S(1)) / (2 (S(-1) + S(1) - 2 S(0))). A minimum at the end of the range, or one far
+ * above the median over all matches, is a wrong match. */
 #include <math.h>
 
 #include "common/features.h"

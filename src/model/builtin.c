@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* -Os: runs once per image, file or model. */
-/* Models by name. The learned ones are model files compiled in (KB_HAVE_BUILTIN_TABLES): the build makes a C file out of
- * models/, which names all of them, with data for those that were chosen. A new model is a new file there. SIFT and
+/* Models by name. The learned ones are model files compiled in (KB_HAVE_BUILTIN_TABLES): the build makes a C file out
+ * of models/, which names all of them, with data for those that were chosen. A new model is a new file there. SIFT and
  * RootSIFT need no table. */
 #include "model/model.h"
 

@@ -87,7 +87,8 @@ kb_status kb_model_save(const kb_model *model, void *buffer, size_t capacity, si
     kbi_put_u32(to + 16, (uint32_t)spec->sampler);
     kbi_put_u32(to + 20, (uint32_t)spec->bits);
     kbi_put_f32(to + 24, spec->support);
-    kbi_put_u32(to + 28, (uint32_t)spec->root | (uint32_t)spec->threshold_low << 8 | (uint32_t)spec->threshold_high << 20);
+    kbi_put_u32(to + 28,
+                (uint32_t)spec->root | (uint32_t)spec->threshold_low << 8 | (uint32_t)spec->threshold_high << 20);
     kbi_put_u32(to + 32, (uint32_t)name);
     kbi_put_u32(to + 36, (uint32_t)text);
     kbi_put_u32(to + 40, (uint32_t)table);

@@ -138,8 +138,9 @@ static kb_status check_spec(const kb_model_spec *spec, kb_error *error)
                            binary ? "must be a multiple of 8, from 8 to 1024"
                                   : "must be 0 for a kind that is not binary");
     if (spec->bits % (8 * kbi_octaves(spec->sampler)))
-        return kbi_fail_at(error, KB_E_TABLE, "bits", -1, "%d bits: %s has a multiple of 32: whole bytes of each octave",
-                           (int)spec->bits, kbi_kind_name(spec->kind));
+        return kbi_fail_at(error, KB_E_TABLE, "bits", -1,
+                           "%d bits: %s has a multiple of 32: whole bytes of each octave", (int)spec->bits,
+                           kbi_kind_name(spec->kind));
     if (spec->root != 0 && !(spec->root == 1 && spec->kind == KB_KIND_HASHSIFT))
         return kbi_fail_at(error, KB_E_TABLE, "root", -1, "root %d does not go with %s", (int)spec->root,
                            kbi_kind_name(spec->kind));

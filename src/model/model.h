@@ -116,7 +116,8 @@ static inline int32_t kbi_model_octaves(const kb_model *model) { return kbi_grid
 /* Whether this build has models of a kind: KB_KINDS has a bit for each (CMake's KEYBITS_KINDS), and a linker drops what
  * only other kinds need. */
 #ifndef KB_KINDS
-#    define KB_KINDS (1 << KB_KIND_BAD | 1 << KB_KIND_BAG | 1 << KB_KIND_HASHSIFT | 1 << KB_KIND_SIFT | 1 << KB_KIND_ROOTSIFT)
+#    define KB_KINDS                                                                                                   \
+        (1 << KB_KIND_BAD | 1 << KB_KIND_BAG | 1 << KB_KIND_HASHSIFT | 1 << KB_KIND_SIFT | 1 << KB_KIND_ROOTSIFT)
 #endif
 static inline bool kbi_kind_built(kb_kind kind) { return KB_KINDS >> kind & 1; }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* -Os: runs once per image, file or model. */
-/* Keypoints and descriptors in one call. The detector's pyramid and the sampler's have different levels, so what the two
- * steps share is the 8-bit image: 16-bit pixels are converted once. */
+/* Keypoints and descriptors in one call. The detector's pyramid and the sampler's have different levels, so what the
+ * two steps share is the 8-bit image: 16-bit pixels are converted once. */
 #include "common/features.h"
 #include "image/image.h"
 

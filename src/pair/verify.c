@@ -3,9 +3,9 @@
  *
  * Mutual nearest neighbours are filtered by local consistency and fitted, by a homography and by an epipolar geometry:
  * scenes with depth seldom have a plane with enough matches. A geometry is good when chance does not explain it
- * (fit/verify.c) at the number of matches before the filter, of places and of pairs of images that are tried; and when its
- * inliers are distinct (distinct.c), since places that look alike, such as the doors of two corridors, lie on each other's
- * epipolar lines. One good geometry verifies the pair. `keybits eval verify` counts how often that is right. */
+ * (fit/verify.c) at the number of matches before the filter, of places and of pairs of images that are tried; and when
+ * its inliers are distinct (distinct.c), since places that look alike, such as the doors of two corridors, lie on each
+ * other's epipolar lines. One good geometry verifies the pair. `keybits eval verify` counts how often that is right. */
 #include "common/features.h"
 #include "pair/verify.h"
 
@@ -13,7 +13,7 @@
 #define SAMPLES 1000       /* of a fit, at most: what the filter has left is right for the most part, or hopeless */
 #define THRESHOLD_PX 3.0
 #define FLAT 0.8           /* of the places of one geometry, above which a simpler one is all there is */
-#define CALIBRATED 0.95    /* of the places of a fundamental matrix: with fewer, the cameras are not what they are said to be */
+#define CALIBRATED 0.95    /* of the places of a fundamental matrix: with fewer, the cameras are wrong */
 
 typedef struct verify_job {
     const kb_features *a, *b;
@@ -74,7 +74,8 @@ static kb_status try_geometry(const verify_job *job, kb_geometry geometry, verif
 
 /* ---- the choice ---- */
 
-/* Replaces `best` by another geometry where that one is good and best is not, or has fewer than `share` of its places. */
+/* Replaces `best` by another geometry where that one is good and best is not, or has fewer than `share` of its
+ * places. */
 static void prefer(const verify_try *other, double share, verify_try *best)
 {
     if (other->good && (!best->good || other->fit.places >= share * best->fit.places)) *best = *other;
@@ -152,8 +153,8 @@ static kb_status fit_matches(verify_job *job, const kb_match *matches, size_t n,
     return KB_OK;
 }
 
-kb_status kbi_pair_verify(const kb_features *a, const kb_features *b, const kb_verify_options *options,
-                          int32_t plane, kb_workspace *ws, kb_match *matches, uint8_t *marks, size_t *n, kb_verification *out)
+kb_status kbi_pair_verify(const kb_features *a, const kb_features *b, const kb_verify_options *options, int32_t plane,
+                          kb_workspace *ws, kb_match *matches, uint8_t *marks, size_t *n, kb_verification *out)
 {
     verify_job job = {.a = a, .b = b, .o = options, .plane = plane, .ws = ws};
     kb_match_options o;

@@ -22,7 +22,8 @@ static uint8_t bilinear(const uint8_t *from, ptrdiff_t stride, int32_t u, int32_
 {
     const uint8_t *p = from + (ptrdiff_t)(v >> FRACTION) * stride + (u >> FRACTION), *q = p + stride;
     uint32_t x = (uint32_t)u >> (FRACTION - 8) & 255, y = (uint32_t)v >> (FRACTION - 8) & 255;
-    uint32_t columns = ((uint32_t)p[0] | (uint32_t)p[1] << 16) * (256 - y) + ((uint32_t)q[0] | (uint32_t)q[1] << 16) * y;
+    uint32_t columns =
+        ((uint32_t)p[0] | (uint32_t)p[1] << 16) * (256 - y) + ((uint32_t)q[0] | (uint32_t)q[1] << 16) * y;
     return (uint8_t)(((columns & 65535) * (256 - x) + (columns >> 16) * x + 32768) >> 16);
 }
 

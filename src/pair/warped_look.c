@@ -2,8 +2,8 @@
 /* The warped look. Where a homography is found, image b is warped into image a. There the same points look the same but
  * for light and noise: they are detected again, described upright, and matched with the keypoints of image a within a
  * few pixels; and once more, within fewer, where the homography through these matches says. The matches come back in
- * pixels of image b. Where the homography hardly changes the shape of anything, the keypoints of image b are already what
- * the warped image would show: they are matched as they are.
+ * pixels of image b. Where the homography hardly changes the shape of anything, the keypoints of image b are already
+ * what the warped image would show: they are matched as they are.
  *
  * The numbers were chosen on rendered views of training photographs (bench/render_scenes), by places and precision. */
 #include <math.h>

@@ -45,7 +45,10 @@ static const void *table_for(const kernel_tier *tier, uint32_t cpu_flags)
 }
 
 #define GET_TABLE(module)                                                                                              \
-    const kbi_##module##_kernels *kbi_##module##_kernels_get(void) { return table_for(module##_tiers, kbi_cpu_flags()); }
+    const kbi_##module##_kernels *kbi_##module##_kernels_get(void)                                                     \
+    {                                                                                                                  \
+        return table_for(module##_tiers, kbi_cpu_flags());                                                             \
+    }
 KBI_KERNEL_MODULES(GET_TABLE)
 
 kbi_kernels kbi_kernels_for(uint32_t cpu_flags)

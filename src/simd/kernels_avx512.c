@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels that gain by AVX-512: wider vectors, masks, counts of bits, lookups in 64 bytes, and products of bytes that
- * are summed as 32-bit numbers. */
+/* The kernels that gain by AVX-512: wider vectors, masks, counts of bits, lookups in 64 bytes, and products of bytes
+ * that are summed as 32-bit numbers. */
 #include "simd/kernels.h"
 
 #ifdef KBI_X86_512

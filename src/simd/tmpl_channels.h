@@ -49,7 +49,10 @@ VEC_INLINE void add_gradients(vec left, vec right, vec up, vec down, vec run[8])
 /* The sample to the left of each of the first unit, which repeats the border; the sample to the right of each of unit
  * i. */
 VEC_INLINE vec first_left(const vec *row) { return v_or(first_sample(v_load(row)), v_shl(v_load(row), 8)); }
-VEC_INLINE vec right_of(const vec *row, int i) { return v_or(v_shr(v_load(row + i), 8), v_shl(v_load(row + i + 1), 8)); }
+VEC_INLINE vec right_of(const vec *row, int i)
+{
+    return v_or(v_shr(v_load(row + i), 8), v_shl(v_load(row + i + 1), 8));
+}
 
 /* Rows a and b, between `up` and `down`, as a row of cells onto the integral images of all channels. */
 VEC_TARGET static void sum_cells_row(const vec *up, const vec *a, const vec *b, const vec *down, vec *sums,

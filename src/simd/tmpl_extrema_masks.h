@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kbi_extrema_row (src/detect/dog_rows.h) for AVX-512: of each pair of neighbours one maximum and one minimum, which run
- * on one port, and a compare of each into a mask, which runs on the other. Vecs begin at multiples of their size, so that
- * only the neighbours to the left and right are loads from two cache lines. */
+/* kbi_extrema_row (src/detect/dog_rows.h) for AVX-512: of each pair of neighbours one maximum and one minimum, which
+ * run on one port, and a compare of each into a mask, which runs on the other. Vecs begin at multiples of their size,
+ * so that only the neighbours to the left and right are loads from two cache lines. */
 #ifndef KBI_TMPL_EXTREMA_MASKS_H
 #define KBI_TMPL_EXTREMA_MASKS_H
 

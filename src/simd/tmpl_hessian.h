@@ -2,11 +2,12 @@
 /* The rows of src/detect/hessian_rows.h for AVX2 and AVX-512.
  *
  * Rows of bytes, and the two products of a determinant, are interleaved, so that one instruction multiplies pairs and
- * adds them. Interleaving works within 128 bits: what belongs to the lower and the upper half is put in order at the end.
+ * adds them. Interleaving works within 128 bits: what belongs to the lower and the upper half is put in order at the
+ * end.
  *
  * Peaks: as for FAST (simd/tmpl_fast.h) all vecs of a stretch are first asked the cheap question, without a branch: the
- * limit and the neighbours above and below, which need no line of the cache twice. Then those that pass are taken one after
- * the other. */
+ * limit and the neighbours above and below, which need no line of the cache twice. Then those that pass are taken one
+ * after the other. */
 #ifndef KBI_TMPL_HESSIAN_H
 #define KBI_TMPL_HESSIAN_H
 
@@ -91,13 +92,13 @@ VEC_INLINE vec blur_sum(vec middle, vec one, vec two, vec three, vec four)
 /* The 32 numbers from place k on, of 64. */
 VEC_INLINE vec from_place(vec first, vec second, int k)
 {
-    const vec order = _mm512_set_epi16(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11,
-                                       10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    const vec order = _mm512_set_epi16(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12,
+                                       11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     return _mm512_permutex2var_epi16(first, v_add(order, v_set(k)), second);
 }
 
-/* The blur of the columns c + 4.., of which first and second begin at c. Half of what lies between them is loaded, which
- * takes a line of the cache twice, and half shuffled: neither waits for the other. */
+/* The blur of the columns c + 4.., of which first and second begin at c. Half of what lies between them is loaded,
+ * which takes a line of the cache twice, and half shuffled: neither waits for the other. */
 VEC_INLINE vec blur_between(vec first, vec second, const uint16_t *c)
 {
     return blur_sum(from_place(first, second, 4), v_add(v_loadu(c + 3), v_loadu(c + 5)),
@@ -152,7 +153,8 @@ VEC_KERNEL void KERNEL(hessian_blur)(const uint8_t *row, ptrdiff_t stride, int32
     for (; x < width; x += VEC_LANES) {
         int32_t at = kbi_min_i(x, width - VEC_LANES);
         const uint16_t *c = columns + KBI_HESSIAN_BLUR + at;
-        v_storeu(out + at, blur_sum(v_loadu(c), sum_beside(c, 1), sum_beside(c, 2), sum_beside(c, 3), sum_beside(c, 4)));
+        v_storeu(out + at,
+                 blur_sum(v_loadu(c), sum_beside(c, 1), sum_beside(c, 2), sum_beside(c, 3), sum_beside(c, 4)));
     }
 }
 
@@ -191,7 +193,8 @@ VEC_KERNEL void KERNEL(hessian_row)(const uint16_t *above, const uint16_t *middl
         return;
     }
 #ifdef KBI_VEC_AVX512
-    /* Sums and differences of rows are computed once, beginning one column before the row, where lines of the cache do. */
+    /* Sums and differences of rows are computed once, beginning one column before the row, where lines of the cache
+     * do. */
     vec slope = v_zero(), curve = v_zero();
     for (; x + 2 * VEC_LANES <= width + 2; x += VEC_LANES) {
         const uint16_t *a = above + x - 1, *m = middle + x - 1, *b = below + x - 1;
@@ -246,8 +249,10 @@ VEC_INLINE uint32_t determinant_peaks(const int32_t *above, const int32_t *middl
     return words_above(here, words_max(before, below_limit)) & ~words_above(after, here);
 }
 
-/* Not 0 when one of the determinants from `middle` on reaches the limit, and those above and below it do not exceed it. */
-VEC_INLINE uint32_t determinants_promise(const int32_t *above, const int32_t *middle, const int32_t *below, vec below_limit)
+/* Not 0 when one of the determinants from `middle` on reaches the limit, and those above and below it do not exceed
+ * it. */
+VEC_INLINE uint32_t determinants_promise(const int32_t *above, const int32_t *middle, const int32_t *below,
+                                         vec below_limit)
 {
     vec less = v_add32(v_loadu(below), v_set32(UINT32_MAX)); /* determinants are far above the smallest number */
     return words_above(v_loadu(middle), words_max(words_max(v_loadu(above), less), below_limit));

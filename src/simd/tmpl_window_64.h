@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Windows of tiles for VPERMB, which looks 64 bytes up in a table of 64: the window of a tile is one register, and one
- * instruction finds the pixels of all its samples. Two tiles share a vec, one in each half. Template over simd/vec.h. */
+ * instruction finds the pixels of all its samples. Two tiles share a vec, one in each half. Template over
+ * simd/vec.h. */
 #ifndef KBI_TMPL_WINDOW_64_H
 #define KBI_TMPL_WINDOW_64_H
 
@@ -26,8 +27,8 @@ VEC_INLINE vec v_set_halves(const uint32_t two[2])
     return _mm512_mask_set1_epi32(_mm512_set1_epi32((int)two[0]), UPPER_HALF_32, (int)two[1]);
 }
 
-/* Rows of eight tiles, 128 bytes of the patch. `left` has the first four tiles and `right` the others, 4 bytes per row of
- * a tile; `upper` is the place of the upper rows; the lower ones follow `next` further. */
+/* Rows of eight tiles, 128 bytes of the patch. `left` has the first four tiles and `right` the others, 4 bytes per row
+ * of a tile; `upper` is the place of the upper rows; the lower ones follow `next` further. */
 VEC_INLINE void v_store_eight_tiles(vec left, vec right, vec upper, int next, uint8_t *patch)
 {
     v_storeu(patch, _mm512_permutex2var_epi32(left, upper, right));

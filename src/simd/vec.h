@@ -49,8 +49,8 @@
 #include "common/common.h"
 
 /* In front of a loop whose number of rounds is a constant once its function is part of another. clang would unroll with
- * "unroll" alone before that is known, by 2, and then leave what the loop sums in memory. VEC_UNROLL_4: only four rounds,
- * where more make the code larger and not faster. */
+ * "unroll" alone before that is known, by 2, and then leave what the loop sums in memory. VEC_UNROLL_4: only four
+ * rounds, where more make the code larger and not faster. */
 #if defined(__clang__)
 #    define VEC_UNROLL _Pragma("clang loop unroll(full)")
 #    define VEC_UNROLL_4 _Pragma("clang loop unroll_count(4)")

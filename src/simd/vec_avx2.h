@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simd/vec.h for AVX2: 16 lanes; with VEC_WITH_AVX512 the same width for processors that have more. Operations that cross 128 bits are avoided; where two halves matter, lanes 0-7
- * are in the lower and 8-15 in the upper one. */
+/* simd/vec.h for AVX2: 16 lanes; with VEC_WITH_AVX512 the same width for processors that have more. Operations that
+ * cross 128 bits are avoided; where two halves matter, lanes 0-7 are in the lower and 8-15 in the upper one. */
 #ifndef KBI_VEC_AVX2_H
 #define KBI_VEC_AVX2_H
 

@@ -157,7 +157,8 @@ static kb_status track_images(const kb_image *a, const kb_image *b, const kb_fea
 }
 
 kb_status kb_track_points(const kb_image *a, const kb_image *b, const kb_features *given,
-                          const kb_track_options *options, kb_workspace *workspace, kb_features *out, float *correlations, kb_error *error)
+                          const kb_track_options *options, kb_workspace *workspace, kb_features *out,
+                          float *correlations, kb_error *error)
 {
     kb_track_options o;
     kb_features from, to;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* -Os: runs once per image, file or model. */
-/* kb_tracker: points over the frames of a camera. It keeps the pyramid of the last frame and the points in it; a frame's
- * points are followed from there, and cells of the image without a point get a new one. */
+/* kb_tracker: points over the frames of a camera. It keeps the pyramid of the last frame and the points in it; a
+ * frame's points are followed from there, and cells of the image without a point get a new one. */
 #include "common/cpu.h"
 #include "image/kernels.h"
 #include "track/track.h"
@@ -105,7 +105,8 @@ static kb_status frame_take(track_frame *f, const kb_image *image, const kb_trac
         uint8_t *pixels = kbi_workspace_array(f->memory, (size_t)gray.width, (size_t)gray.height);
         if (!pixels) return KB_E_MEMORY;
         for (int32_t y = 0; y < gray.height; y++)
-            memcpy(pixels + (ptrdiff_t)y * gray.width, (const uint8_t *)gray.data + y * gray.stride, (size_t)gray.width);
+            memcpy(pixels + (ptrdiff_t)y * gray.width, (const uint8_t *)gray.data + y * gray.stride,
+                   (size_t)gray.width);
         copy.data = pixels;
         copy.stride = gray.width;
     }

@@ -98,7 +98,7 @@ fi
 # files inside folders that are written, before they are there and after
 printf 'a.pgm b.pgm\n' >list.txt
 mkdir work mvg
-for at in work/pairs.txt mvg/matches.f.txt mvg/sfm_data.json mvg/a.feat; do
+for at in work/pairs.txt work/expanded.txt mvg/matches.f.txt mvg/sfm_data.json mvg/a.feat; do
     cp list.txt $at
     state >.state
     refuse 1 "$at is an input, and would be overwritten" keybits collection a.pgm b.pgm -o new.db --work work --openmvg mvg --list $at
@@ -107,7 +107,7 @@ for at in work/pairs.txt mvg/matches.f.txt mvg/sfm_data.json mvg/a.feat; do
     rm $at
 done
 run keybits collection a.pgm b.pgm -o new.db --work work -n 100
-for at in work/features/000000.kbf work/blocks/000000.kbp; do
+for at in work/features/000000.kbf work/blocks/000000.pairs; do
     cp $at before.bin
     refuse 1 "$at is an input, and would be overwritten" keybits collection a.pgm b.pgm -o new.db --work work -n 100 --list $at
     same $at before.bin

@@ -48,12 +48,14 @@ static void list_pairs(void)
     free(job.pairs);
     job.pairs = io_alloc(IMAGES * IMAGES, sizeof *job.pairs);
     job.pair_count = 0;
+    job.pair_room = IMAGES * IMAGES;
     for (uint32_t a = 0; a < IMAGES; a++)
         for (uint32_t b = a + 1; b < IMAGES; b++) {
             if (!good[a] || !good[b]) continue;
             job.pairs[job.pair_count][0] = a;
             job.pairs[job.pair_count++][1] = b;
         }
+    job.chosen = job.pair_count;
 }
 
 static void make_job(void)
@@ -150,7 +152,7 @@ static size_t genuine(int reader, uint8_t *buffer, size_t capacity)
     fuzz_expect(reader == FEATURES ? collection_features_write(&job, 0, &f, &error)
                 : reader == BLOCK  ? collection_block_write(&job, 0, results, &error)
                 : reader == MAP    ? write_map(path, &error)
-                                   : collection_pairs_write(&job, path, &error));
+                                   : collection_pairs_write(&job, parts[PAIRS], job.pairs_hash, 0, &error));
     io_bytes bytes;
     fuzz_expect(io_file_read(path, &bytes, &error) && bytes.size <= capacity);
     size_t size = bytes.size;
@@ -203,14 +205,12 @@ static bool check_pair(void *context, const collection_pair *p, io_error *error)
 
 static void check_pairs(void)
 {
-    char *path = path_of(PAIRS);
-    if (collection_pairs_load(&job, path))
+    if (collection_pairs_load(&job, parts[PAIRS], job.pairs_hash, 0))
         for (size_t i = 0; i < job.pair_count; i++) {
             const uint32_t *pair = job.pairs[i];
             fuzz_expect(pair[0] < pair[1] && pair[1] < IMAGES && good[pair[0]] && good[pair[1]]);
             fuzz_expect(i == 0 || pair[0] > job.pairs[i - 1][0] || pair[1] > job.pairs[i - 1][1]);
         }
-    free(path);
 }
 
 /* Everything that a localization would read. */

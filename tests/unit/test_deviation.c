@@ -33,7 +33,8 @@ typedef struct residual {
 #define LEAST 0.8
 #define MOST 1.25
 
-static bool tell;
+static bool tell; /* what comes out, rather than judge it */
+static uint64_t first_seed;
 
 static double between(uint64_t *seed, double low, double high)
 {
@@ -180,8 +181,9 @@ static void check_bins(const char *name, residual *r, size_t n)
         for (size_t i = from; i < to; i++) sum += r[i].ratio, squares += r[i].ratio * r[i].ratio;
         double mean = sum / (double)(to - from), spread = sqrt(squares / (double)(to - from) - mean * mean);
         if (tell) printf("%-8s sigma from %.3f px: %.3f\n", name, r[from].deviation, spread);
-        if (!(spread >= LEAST && spread <= MOST))
-            fail_msg("%s: residual / sigma has a deviation of %.3f from sigma %.3f px on", name, spread, r[from].deviation);
+        if (!tell && !(spread >= LEAST && spread <= MOST))
+            fail_msg("%s: residual / sigma has a deviation of %.3f from sigma %.3f px on", name, spread,
+                     r[from].deviation);
     }
     assert_true(r[n * 9 / 10].deviation > 2 * r[n / 10].deviation); /* they do differ */
 }
@@ -195,8 +197,9 @@ static void test_residuals_are_as_large_as_they_are_said_to_be(void **state)
         residual *r = calloc(ROOM, sizeof *r);
         size_t n = 0;
         for (int s = 0; s < SCENES; s++) {
-            plane_view views[2] = {view_at(1, 0, 0, 0, 0), view_at(0.86 + 0.06 * s, 0.2 * s - 0.5, s % 2 ? 4e-4 : -4e-4, 30, 14)};
-            uint8_t *picture = draw_leaves((uint64_t)(s + 1)), *p = render(picture, &views[0], 2, 7),
+            plane_view views[2] = {view_at(1, 0, 0, 0, 0),
+                                   view_at(0.86 + 0.06 * s, 0.2 * s - 0.5, s % 2 ? 4e-4 : -4e-4, 30, 14)};
+            uint8_t *picture = draw_leaves(first_seed + (uint64_t)(s + 1)), *p = render(picture, &views[0], 2, 7),
                     *q = render(picture, &views[1], 2, 8);
             features *a = find(p, detectors[d]), *b = find(q, detectors[d]);
             compare(views, a, b, reach[d], r, &n);
@@ -236,10 +239,11 @@ static void test_every_keypoint_has_a_deviation(void **state)
     free(f), free(g), free(wide), free(p), free(picture);
 }
 
+/* test_deviation SEED prints what scenes of other seeds give. */
 int main(int count, char **arguments)
 {
-    (void)arguments;
     tell = count > 1;
+    if (tell) first_seed = strtoull(arguments[1], NULL, 10);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_residuals_are_as_large_as_they_are_said_to_be),
                                        cmocka_unit_test(test_every_keypoint_has_a_deviation)};
     return cmocka_run_group_tests_name("deviation", tests, NULL, NULL);

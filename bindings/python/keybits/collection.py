@@ -52,8 +52,8 @@ class Collection:
 
     def __init__(self, images: Sequence[PathLike], work: PathLike, *, model: Optional[str] = None,
                  vocabulary: Optional[PathLike] = None, pairs: str = "auto", pair_list: Optional[PathLike] = None,
-                 camera: Optional[str] = None, one_camera: bool = False, refine: bool = True, detector: Optional[str] = None,
-                 selection: Optional[str] = None, orientation: Optional[str] = None,
+                 camera: Optional[str] = None, one_camera: bool = False, refine: bool = True, expand: bool = True,
+                 detector: Optional[str] = None, selection: Optional[str] = None, orientation: Optional[str] = None,
                  max_keypoints: Optional[int] = None, neighbours: Optional[int] = None, overlap: Optional[int] = None,
                  min_places: Optional[int] = None, max_size: Optional[int] = None, exif: bool = False,
                  reach: Optional[float] = None, threshold: Optional[float] = None, max_ratio: Optional[float] = None,
@@ -71,8 +71,9 @@ class Collection:
             selection=selection and _choice("selection", selection, _SELECTIONS),
             orientation=orientation and _choice("orientation", orientation, _ORIENTATIONS), max_keypoints=max_keypoints,
             neighbours=neighbours, overlap=overlap, min_places=min_places, max_size=max_size,
-            one_camera=int(one_camera), no_refine=int(not refine), exif=int(exif), threads=threads, reach=reach, threshold=threshold, max_ratio=max_ratio, max_distance=max_distance,
-            seed=seed, progress=self._callbacks[0], warn=self._callbacks[1])
+            one_camera=int(one_camera), no_refine=int(not refine),
+            no_expand=int(not expand), exif=int(exif), threads=threads, reach=reach,
+            threshold=threshold, max_ratio=max_ratio, max_distance=max_distance, seed=seed, progress=self._callbacks[0], warn=self._callbacks[1])
         paths = [_path(image) for image in images]
         array = (ctypes.c_char_p * max(len(paths), 1))(*paths)
         error = _abi.kb_error()
@@ -128,6 +129,10 @@ class Collection:
         """Matches and verifies the pairs of a shard, or all."""
         self._call(self._lib.kb_collection_match, shard, shards)
 
+    def expand_pairs(self) -> None:
+        """Adds pairs of images that are both verified with a third, for match() again; needs all pairs matched."""
+        self._call(self._lib.kb_collection_expand)
+
     def merge(self, database: PathLike) -> CollectionCounts:
         """Writes COLMAP's database; the same bytes for any number of shards and threads."""
         counts = new(_abi.kb_collection_counts)
@@ -138,6 +143,8 @@ class Collection:
         """All steps on this machine."""
         self.describe()
         self.choose_pairs()
+        self.match()
+        self.expand_pairs()
         self.match()
         return self.merge(database)
 

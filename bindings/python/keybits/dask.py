@@ -51,6 +51,8 @@ def collection(client: "Client", images: Sequence[PathLike], database: PathLike,
     submit_shards("describe")
     submit("choose_pairs").result()
     submit_shards("match")
+    submit("expand_pairs").result()
+    submit_shards("match")
     return cast(CollectionCounts, submit("merge", target).result())
 
 

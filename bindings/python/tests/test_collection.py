@@ -66,6 +66,34 @@ def test_retrieval_finds_its_vocabulary(photos, tmp_path):
     assert 3 <= counts.pairs <= 6
 
 
+def test_expansion_along_verified_pairs(program, tmp_path):
+    folder = tmp_path / "chain"
+    folder.mkdir()
+    scene = leaves(640, 240, 5)
+    for i in range(6):
+        write_pgm(folder / f"{i}.pgm", scene[:, 60 * i:60 * i + 320])
+
+    def chain(work, **options):
+        return keybits.Collection([folder], tmp_path / work, max_keypoints=400, pairs="retrieval", neighbours=1,
+                                  **options)
+    few = chain("few", expand=False).run(tmp_path / "few.db")
+    more = chain("more").run(tmp_path / "more.db")
+    assert more.pairs > few.pairs and more.verified_pairs > few.verified_pairs
+    program("collection", folder, "-o", tmp_path / "c.db", "-n", "400", "--pairs", "retrieval", "-k", "1", "--quiet")
+    assert (tmp_path / "more.db").read_bytes() == (tmp_path / "c.db").read_bytes()
+    c = chain("steps")
+    c.describe()
+    with pytest.raises(keybits.KeybitsError, match="not matched yet"):
+        c.expand_pairs()
+    c.match()
+    for write in (c.merge, c.write_matches):
+        with pytest.raises(keybits.KeybitsError, match="not expanded yet"):
+            write(tmp_path / "early.txt")
+    chain("steps").expand_pairs()  # elsewhere: c finds the list
+    c.match()
+    assert c.merge(tmp_path / "steps.db") == more
+
+
 def test_cancelled(photos, tmp_path):
     c = keybits.Collection([photos], tmp_path / "w", progress=lambda *_: False)
     with pytest.raises(keybits.KeybitsError, match="describing: cancelled"):
