@@ -38,7 +38,8 @@ static void merge_report(const collection_job *j, const collection_counts *n, do
 {
     const collection *c = &j->collection;
     cli_say(j->common, "%s: %zu images, %zu keypoints, %zu pairs, %zu of them verified with %zu matches; %zu images "
-            "failed; %.1f s", j->output, n->images, n->keypoints, n->pairs, n->verified, n->matches, n->failed, seconds);
+            "failed; %.1f s",
+            j->output, n->images, n->keypoints, n->pairs, n->verified, n->matches, n->failed, seconds);
     for (size_t i = 0; i < c->images.count; i++)
         if (!c->good[i]) cli_warn(j->common, "left out: %s", c->images.items[i]);
     if (!j->common->json) return;
