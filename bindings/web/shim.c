@@ -427,8 +427,7 @@ static void guides_fill(const web_features *a, const double h[9], float radius, 
         const kb_keypoint *k = &a->keypoints[i];
         double x, y;
         kb_homography_apply(h, k->x, k->y, &x, &y);
-        guides[i] = (kb_guide){.x = (float)x, .y = (float)y, .radius = radius, .angle = k->angle, .min_level = INT32_MIN,
-                               .max_level = INT32_MAX};
+        guides[i] = (kb_guide){(float)x, (float)y, radius, k->angle, INT32_MIN, INT32_MAX, 0, 0, {0, 0}};
     }
 }
 

@@ -37,7 +37,8 @@ static bool write_outputs(collection_job *j, double start, io_error *error)
 static void merge_report(const collection_job *j, const collection_counts *n, double seconds)
 {
     const collection *c = &j->collection;
-    cli_say(j->common, "%s: %zu images, %zu keypoints, %zu pairs, %zu of them verified with %zu matches; %zu images failed; %.1f s",
+    cli_say(j->common, "%s: %zu images, %zu keypoints, %zu pairs, %zu of them verified with %zu matches; %zu images "
+            "failed; %.1f s",
             j->output, n->images, n->keypoints, n->pairs, n->verified, n->matches, n->failed, seconds);
     for (size_t i = 0; i < c->images.count; i++)
         if (!c->good[i]) cli_warn(j->common, "left out: %s", c->images.items[i]);
@@ -99,7 +100,8 @@ static bool job_open(collection_job *j, int count, char **arguments, io_error *e
     if (j->work) strcpy(j->folder, j->work);
     else sprintf(j->folder, "%s.work", j->output);
     j->pipeline.options.patches = !j->options.no_refine;
-    if (!retrieval_open(j->common, &j->pipeline, error) || !retrieval_images(j->common, count, arguments, &images, error)) {
+    if (!retrieval_open(j->common, &j->pipeline, error) ||
+        !retrieval_images(j->common, count, arguments, &images, error)) {
         io_names_free(&images);
         return false;
     }
@@ -210,7 +212,8 @@ static const cli_option collection_option_table[] = {
      .help = "for retrieval: leave out pairs of images that are both verified with a third"},
     {"reach", 0, CLI_NUMBER(collection_job, options.reach, 0, CLI_NO_LIMIT), "METRES", "100",
      .help = "how far apart a pair may be, for gps"},
-    {"overlap", 0, CLI_NUMBER(collection_job, options.overlap, 1, 1000000), "N", "10", .help = "following images, for sequential"},
+    {"overlap", 0, CLI_NUMBER(collection_job, options.overlap, 1, 1000000), "N", "10",
+     .help = "following images, for sequential"},
     {"list", 0, CLI_INPUT(collection_job, options.list), "FILE.txt",
      .help = "two names per line, as the database has them"},
     {"vocab", 0, CLI_INPUT(collection_job, options.vocabulary), "NAME|FILE",
@@ -218,17 +221,19 @@ static const cli_option collection_option_table[] = {
     {"min-places", 0, CLI_NUMBER(collection_job, options.min_places, 0, 1000000), "N", "0",
      .help = "different inliers of a verified pair; 0: what chance and repetition do not explain"},
     {"no-refine", 0, CLI_FLAG(collection_job, options.no_refine),
-     .help = "leave keypoints where they were detected; else matched keypoints are aligned to a fraction of a pixel, for "
-             "which the work folder keeps patches of 576 bytes"},
+     .help = "leave keypoints where they were detected; else matched keypoints are aligned to a fraction of a pixel, "
+             "for which the work folder keeps patches of 576 bytes"},
     CLI_SECTION("Cameras"),
     CLI_CHECK(check_camera),
     {"camera", 0, CLI_TEXT(collection_job, camera_text), "MODEL,F,...",
-     .help = "the camera of all images, such as PINHOLE,2759,2764,1520,1006 (default: the focal length of its EXIF data, else a guess as COLMAP's, per image)"},
-    {"one-camera", 0, CLI_FLAG(collection_job, options.one_camera), .help = "images of one size share the guessed camera"},
+     .help = "the camera of all images, such as PINHOLE,2759,2764,1520,1006 (default: the focal length of its EXIF "
+             "data, else a guess as COLMAP's, per image)"},
+    {"one-camera", 0, CLI_FLAG(collection_job, options.one_camera),
+     .help = "images of one size share the guessed camera"},
     CLI_SECTION("Many machines"),
     {"step", 0, CLI_CHOICE(collection_job, step, 0), "STEP", "all", .words = collection_steps,
-     .help = "do only this part: describe, pairs, match, expand, match again, or merge, which makes the database out of the "
-             "work folder"},
+     .help = "do only this part: describe, pairs, match, expand, match again, or merge, which makes the database out "
+             "of the work folder"},
     {"shard", 0, CLI_CALL(collection_job, shard), "I/N", .take = take_shard,
      .help = "do only the I-th of N parts of --step describe or match"},
     CLI_SECTION("Images"),
@@ -242,11 +247,11 @@ const cli_command command_collection = {
                 "photos -o photos.db --step describe --shard 1/8 # one of eight machines",
     .summary = "from photographs to COLMAP's database, on one machine or many",
     .usage = "IMAGE... -o FILE.db [options]\nIMAGE... -o FILE.db --step describe --shard 1/8 [options]",
-    .about = "Describes the images, chooses pairs, matches and verifies them, and writes COLMAP's database with two-view "
-             "geometries, so that its mapper can start. Everything that is done is kept in the work folder: a run that was "
-             "interrupted goes on, and shards may run anywhere, in any order, again and at once. The database is the same "
-             "bytes for any number of shards and threads. Matches are filtered. Images that cannot be "
-             "read are named and left out.\n\n"
+    .about = "Describes the images, chooses pairs, matches and verifies them, and writes COLMAP's database with "
+             "two-view geometries, so that its mapper can start. Everything that is done is kept in the work folder: a "
+             "run that was interrupted goes on, and shards may run anywhere, in any order, again and at once. The "
+             "database is the same bytes for any number of shards and threads. Matches are filtered. Images that "
+             "cannot be read are named and left out.\n\n"
              CLI_IMAGES_HELP,
     .options = collection_option_table,
     .least = 1,

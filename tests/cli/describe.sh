@@ -101,7 +101,7 @@ says "pics/aa.png"
 says "1 failed"
 [ -s q-a.npy ] && [ -s q-b.npy ] && [ ! -e q-aa.npy ] || fail "good images beside a bad one"
 
-# the deviations are those of detect
+# the same deviations as detect writes
 run "$KEYBITS" detect a.pgm b.pgm -n 200 -o 'd-{}.csv' --deviations 'detected-{}.npy'
 run "$KEYBITS" describe a.pgm b.pgm -m m.kbm -n 200 -o 'd-{}.hex' --deviations 'sigma-{}.npy' --json >deviations.json
 for image in a b; do same detected-$image.npy sigma-$image.npy; done

@@ -11,7 +11,7 @@ between export.json pairs 3 3
 between export.json matches 100 600
 lines out.pairs.txt 3
 holds out.pairs.txt "view0.pgm view1.pgm"
-# the deviations are those of detect
+# the same deviations as detect writes
 run "$KEYBITS" detect images --detector sift -n 200 -o keypoints/ --deviations detected/
 run "$KEYBITS" export colmap images -m sift -n 200 -o exact.db --deviations exported/
 for i in 0 1 2; do same detected/view$i.npy exported/view$i.npy; done

@@ -451,6 +451,33 @@ static void test_weak_corners_by_the_second_threshold()
     CHECK(keypoints.size() > 50);
 }
 
+/* The lines of docs/slam.md for stella_vslam, whose levels have keypoints in their own pixels and rows of a matrix. */
+static void test_level_of_stella_vslam()
+{
+    cv::Mat image = scene(320, 240, 9), all(40, 32, CV_8U, cv::Scalar(0)), expected;
+    const float scale_factor = 1.44f;
+    Keypoints keypts_at_level;
+    for (int i = 0; i < 20; i++) {
+        const float step = 10 * static_cast<float>(i);
+        keypts_at_level.push_back(cv::KeyPoint((40 + step) / scale_factor, 60, 31 * scale_factor, step));
+    }
+    cv::Mat descriptors_at_level = all.rowRange(10, 30);
+    kb::Model model("bag256");
+
+    Keypoints there = keypts_at_level;
+    for (cv::KeyPoint &keypt : there) keypt.pt *= scale_factor;
+    kb::GrayImage whole(image);
+    kb_features features = kb::features_of(descriptors_at_level);
+    features.keypoints = kb::as_keypoints(there);
+    features.detector = KB_DETECTOR_ORB; /* whose sizes these are */
+    kb_error error;
+    kb::check(kb_describe(model.get(), whole.view(), NULL, NULL, &features, &error), "kb_describe", error);
+
+    kb::Features::create("bag256")->compute(image, there, expected);
+    CHECK(same_rows(descriptors_at_level, expected));
+    CHECK(cv::countNonZero(all.rowRange(0, 10)) == 0 && cv::countNonZero(all.rowRange(30, 40)) == 0);
+}
+
 #ifdef KEYBITS_HAVE_STITCHING
 /* Clean pairs of a panorama have a confidence that OpenCV's own matcher drops; the same picture twice is dropped by both. */
 static void test_panorama()
@@ -494,6 +521,7 @@ int main()
         test_pyramid_of_the_extractor();
         test_upright_rows_of_the_extractor();
         test_weak_corners_by_the_second_threshold();
+        test_level_of_stella_vslam();
     }
 #ifdef KEYBITS_HAVE_STITCHING
     test_panorama();
