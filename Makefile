@@ -47,7 +47,7 @@ configured:
 	    -DCMAKE_INSTALL_PREFIX=$(PREFIX) --log-level=WARNING
 
 setup-list:
-	@for goal in build bench test test-all lint python wheels web bench-web bench-instructions; do \
+	@for goal in build bench test test-all lint python wheels web bench-web bench-instructions models; do \
 	    scripts/setup --list $$goal; done
 
 demo: program
@@ -110,7 +110,7 @@ web:
 	@echo "the package: npm install $(BUILD)/web/package"
 
 models:
-	@scripts/setup build bench
+	@scripts/setup build bench models
 	@$(MAKE) --no-print-directory everything
 	@scripts/train-models $(BUILD) $(MODELS)
 
