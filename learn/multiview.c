@@ -127,7 +127,7 @@ static bool project_onto(const plane *p, const kbi_scene *model, const kbi_scene
 
 static float detector_scale(uint32_t detector)
 {
-    return kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, detectors[detector]));
+    return kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, (int32_t)detectors[detector]));
 }
 
 /* The keypoint's region on the plane. False when it cannot be seen there. */

@@ -158,7 +158,7 @@ static float rotation_of(const scene *s, int32_t view)
 static kb_status add_keypoints(scene *s, int32_t view, uint32_t detector, kbi_tracks *tracks)
 {
     size_t found, kept = 0;
-    double width_scale = kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, detectors[detector]));
+    double width_scale = kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, (int32_t)detectors[detector]));
     float rotation = rotation_of(s, view);
     kb_status status = detect_view(s, view, detectors[detector], &found);
     if (status != KB_OK) return status;
@@ -300,7 +300,7 @@ static kb_status sample_view(const scene *s, int32_t view, uint32_t detector, kb
     for (int32_t k = 0; k < s->options->supports && status == KB_OK; k++) {
         kb_describe_options options;
         KB_INIT(options);
-        options.scale = kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, detectors[detector])) * s->options->support[k];
+        options.scale = kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, (int32_t)detectors[detector])) * s->options->support[k];
         kb_features f;
         KB_INIT(f);
         f.keypoints = keypoints;
