@@ -28,7 +28,8 @@ static uint16_t blurred[WIDTH * 18]; /* as hessian.c blurs */
 static int32_t determinants[16][WIDTH], determinant_limit;
 static int32_t x32[WIDTH];
 static kb_keypoint keypoints[N];
-static kbi_sampling samplings[N], cell_samplings[N], all_octaves[N * KB_OCTAVES], octave_samplings[KB_OCTAVES][N];
+static kbi_sampling samplings[N], cell_samplings[N], all_octaves[N * KB_OCTAVES], octave_samplings[KB_OCTAVES][N],
+    upright_samplings[KB_OCTAVES][N];
 static uint32_t histograms[KBI_BATCH * KB_SIFT_VALUES], keys[3][ROWS];
 static _Alignas(KBI_ALIGN) uint8_t scratch[KBI_KERNEL_SCRATCH];
 static kbi_pyramid levels;
@@ -102,6 +103,10 @@ static void prepare_regions(void)
     k.image->plan(keypoints, N, 1, KBI_GRID_CELLS, &levels, cell_samplings, flags);
     k.image->plan(keypoints, N, 4, KBI_GRID_OCTAVES, &levels, all_octaves, flags);
     for (int i = 0; i < N * KB_OCTAVES; i++) octave_samplings[i % KB_OCTAVES][i / KB_OCTAVES] = all_octaves[i];
+    for (int i = 0; i < N; i++) keypoints[i].angle = -keypoints[i].angle - 1; /* upright; and back */
+    k.image->plan(keypoints, N, 4, KBI_GRID_OCTAVES, &levels, all_octaves, flags);
+    for (int i = 0; i < N; i++) keypoints[i].angle = -keypoints[i].angle - 1;
+    for (int i = 0; i < N * KB_OCTAVES; i++) upright_samplings[i % KB_OCTAVES][i / KB_OCTAVES] = all_octaves[i];
 }
 
 static int compare_words(const void *a, const void *b)
@@ -189,6 +194,11 @@ static void run_plan_octaves(const kbi_kernels *k)
 {
     k->image->plan(keypoints, N, 4, KBI_GRID_OCTAVES, &levels, all_octaves, flags);
 }
+static void run_warp(const kbi_kernels *k)
+{
+    const kbi_warp warp = {pixels, WIDTH, WIDTH, HEIGHT, WIDTH, {0.9, -0.2, 60, 0.15, 0.95, 20, 1e-4, 5e-5, 1}};
+    for (int y = 0; y < 64; y++) k->image->warp_row(&warp, 8 * y, bytes);
+}
 static void run_sample_cells(const kbi_kernels *k)
 {
     for (int i = 0; i < N; i += KBI_BATCH)
@@ -199,6 +209,12 @@ static void run_sample_octaves(const kbi_kernels *k)
     for (int octave = 0; octave < KB_OCTAVES; octave++)
         for (int i = 0; i < N; i += KBI_BATCH)
             k->image->sample(octave_samplings[octave] + i, KBI_BATCH, KB_OCTAVE_SIDE, &levels, octaves[octave]);
+}
+static void run_sample_upright(const kbi_kernels *k)
+{
+    for (int octave = 0; octave < KB_OCTAVES; octave++)
+        for (int i = 0; i < N; i += KBI_BATCH)
+            k->image->sample(upright_samplings[octave] + i, KBI_BATCH, KB_OCTAVE_SIDE, &levels, octaves[octave]);
 }
 static void run_sample(const kbi_kernels *k)
 {
@@ -427,6 +443,8 @@ static const struct {
     {"sample, cells", "keypoint", run_sample_cells, N},
     {"plan, octaves", "keypoint", run_plan_octaves, N},
     {"sample, octaves", "keypoint", run_sample_octaves, N},
+    {"sample, upright octaves", "keypoint", run_sample_upright, N},
+    {"warp_row", "pixel", run_warp, 64.0 * WIDTH},
     {"boxes, BAD-256", "keypoint", run_bad, N},
     {"boxes, BAD-256, cells", "keypoint", run_bad_cells, N},
     {"boxes, BAG-256", "keypoint", run_bag, N},

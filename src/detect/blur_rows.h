@@ -3,7 +3,8 @@
 #ifndef KBI_BLUR_ROWS_H
 #define KBI_BLUR_ROWS_H
 
-#include "detect/rows.h"
+#include "common/rows.h"
+#include "detect/sift.h"
 
 static inline uint16_t weighted(uint16_t a, uint16_t b, uint16_t weight)
 {

@@ -3,7 +3,8 @@
 #ifndef KBI_CORNER_ROWS_H
 #define KBI_CORNER_ROWS_H
 
-#include "detect/rows.h"
+#include "common/rows.h"
+#include "detect/sift.h"
 
 #ifdef KBI_SCALAR_CORE
 #    define HARRIS_LANES KBI_HARRIS_BLOCK

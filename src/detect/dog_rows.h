@@ -3,7 +3,8 @@
 #ifndef KBI_DOG_ROWS_H
 #define KBI_DOG_ROWS_H
 
-#include "detect/rows.h"
+#include "common/rows.h"
+#include "detect/sift.h"
 
 #define EXTREMA_BLOCK 32
 

@@ -12,7 +12,8 @@
 #ifndef KBI_FAST_ROWS_H
 #define KBI_FAST_ROWS_H
 
-#include "detect/rows.h"
+#include "common/rows.h"
+#include "detect/sift.h"
 
 #define FAST_BLOCK 16
 

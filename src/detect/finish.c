@@ -4,7 +4,8 @@
 #include <math.h>
 
 #include "detect/corners.h"
-#include "detect/rows.h"
+#include "common/rows.h"
+#include "detect/sift.h"
 
 /* A second direction that is nearly as strong is kept in class_id, in 1/1024 degrees, until all are finished. */
 #define SECOND_STRONG 0.8f

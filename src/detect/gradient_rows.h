@@ -3,7 +3,8 @@
 #ifndef KBI_GRADIENT_ROWS_H
 #define KBI_GRADIENT_ROWS_H
 
-#include "detect/rows.h"
+#include "common/rows.h"
+#include "detect/sift.h"
 
 /* The sums of 4x4 pixels, four bytes of a row at a time. Their order within the word plays no part. */
 KBI_ROWS void KBI_ROWS_NAME(gradient_cells)(const uint8_t *centre, ptrdiff_t stride, uint16_t *restrict cells)

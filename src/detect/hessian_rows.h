@@ -3,7 +3,8 @@
 #ifndef KBI_HESSIAN_ROWS_H
 #define KBI_HESSIAN_ROWS_H
 
-#include "detect/rows.h"
+#include "common/rows.h"
+#include "detect/sift.h"
 
 #define PEAKS_BLOCK 32
 

@@ -3,7 +3,8 @@
 #ifndef KBI_HISTOGRAM_ROWS_H
 #define KBI_HISTOGRAM_ROWS_H
 
-#include "detect/rows.h"
+#include "common/rows.h"
+#include "detect/sift.h"
 
 #define HISTOGRAM_ONE 65536 /* of an angle in bins */
 

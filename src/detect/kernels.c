@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plain C kernels of this module. */
 #include "detect/kernels.h"
-#include "detect/rows.h"
+#include "common/rows.h"
+#include "detect/sift.h"
 
 /* Compilers turn the row functions into vector code where the target has vectors; elsewhere others are quicker. */
 #ifdef KBI_SCALAR_CORE

@@ -3,7 +3,8 @@
 #ifndef KBI_RESIZE_ROWS_H
 #define KBI_RESIZE_ROWS_H
 
-#include "detect/rows.h"
+#include "common/rows.h"
+#include "detect/sift.h"
 
 KBI_ROWS void KBI_ROWS_NAME(blend_rows)(const uint8_t *restrict a, const uint8_t *restrict b, int32_t width,
                                       int32_t weight, uint8_t *restrict out)

@@ -151,6 +151,15 @@ static int32_t count_cells(const fit_pairs *pairs, const int32_t *list, int32_t 
     return count;
 }
 
+/* How many independent pairs there are: cells that hold a place, times the scene points that a place was offered on
+ * average. These are chances of their own, while pairs of two images at one place are one corner found again. */
+static int32_t independent_pairs(const fit_pairs *pairs, const fit_scratch *scratch)
+{
+    int32_t *places = scratch->part.slot, all = kbi_fit_places(pairs, NULL, pairs->n, scratch, places);
+    int32_t cells = count_cells(pairs, places, all, scratch);
+    return pairs->input.stride == 4 ? cells : (int32_t)ceil((double)cells * pairs->n / all);
+}
+
 /* Whether so many independent inliers are more than chance explains among n pairs, and the candidates left behind. */
 static bool believable(const fit_kind *kind, const fit_pairs *pairs, int32_t n, int32_t inliers)
 {
@@ -164,16 +173,14 @@ bool kbi_fit_significant(const fit_kind *kind, const fit_pairs *pairs, const fit
 {
     int32_t *places = scratch->part.slot, inliers = count_cells(pairs, places, found->places, scratch);
     if (believable(kind, pairs, pairs->n, inliers)) return true;
-    int32_t all = kbi_fit_places(pairs, NULL, pairs->n, scratch, places);
-    if (!believable(kind, pairs, count_cells(pairs, places, all, scratch), inliers)) return false;
+    if (!believable(kind, pairs, independent_pairs(pairs, scratch), inliers)) return false;
     kbi_fit_places(pairs, scratch->list.slot, found->score.count, scratch, places); /* as they were */
     return true;
 }
 
 int32_t kbi_fit_least_inliers(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch)
 {
-    int32_t *places = scratch->part.slot, all = kbi_fit_places(pairs, NULL, pairs->n, scratch, places);
-    int32_t max = count_cells(pairs, places, all, scratch), low = kind->sample, high = max;
+    int32_t max = independent_pairs(pairs, scratch), low = kind->sample, high = max;
     if (!believable(kind, pairs, max, max)) return 0;
     while (low < high) { /* more inliers are more believable */
         int32_t middle = low + (high - low) / 2;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* -O2 on x86: for old processors. */
 /* The plain C kernels of this module. */
-#include "image/kernels.h"
+#include "image/warp_rows.h"
 
 static void shrink_half_c(const uint8_t *upper, const uint8_t *lower, int32_t n, uint8_t *out)
 {
@@ -45,4 +45,5 @@ const kbi_image_kernels kbi_image_kernels_c = {.batch = 4, /* more gains nothing
                                                .shrink_half = shrink_half_c,
                                                .shrink_two_thirds = shrink_two_thirds_c,
                                                .plan = plan_c,
-                                               .sample = sample_c};
+                                               .sample = sample_c,
+                                               .warp_row = kbi_warp_row};

@@ -10,6 +10,15 @@
 
 #define KBI_BATCH 32 /* keypoints that go through the kernels together, at most */
 
+/* An image as another one would show it. */
+typedef struct kbi_warp {
+    const uint8_t *from;
+    ptrdiff_t stride;
+    int32_t width, height; /* of `from`, at least 2 */
+    int32_t to_width;
+    double h[9]; /* pixels of the other image to pixels of `from`; beyond it, its border is repeated */
+} kbi_warp;
+
 typedef struct kbi_image_kernels {
     int32_t batch; /* how many serve them best, up to KBI_BATCH: the memory of a task grows with it */
     /* Rows of the sampler's pyramid (pyramid.c). n pixels from 2n of each of two rows: the mean of 2x2. out may be
@@ -23,13 +32,16 @@ typedef struct kbi_image_kernels {
                  kbi_sampling *samplings, uint8_t *flags);
     /* Samples n patches of the same side from the pyramid: kbi_sample_patch. */
     void (*sample)(const kbi_sampling *samplings, int32_t n, int32_t side, const kbi_pyramid *levels, uint8_t *patches);
+    /* Row y of a warped image (warp_rows.h). */
+    void (*warp_row)(const kbi_warp *warp, int32_t y, uint8_t *out);
 } kbi_image_kernels;
 
 /* SLOT(module, slot) for every slot. */
 #define KBI_IMAGE_KERNEL_SLOTS(SLOT)                                                                                   \
-    SLOT(image, shrink_half) SLOT(image, shrink_two_thirds) SLOT(image, plan) SLOT(image, sample)
+    SLOT(image, shrink_half) SLOT(image, shrink_two_thirds) SLOT(image, plan) SLOT(image, sample) SLOT(image, warp_row)
 
 /* Plain C. */
+void kbi_warp_row(const kbi_warp *warp, int32_t y, uint8_t *out);
 extern const kbi_image_kernels kbi_image_kernels_c;
 /* The best variants for this CPU; implemented in src/simd. */
 const kbi_image_kernels *kbi_image_kernels_get(void);

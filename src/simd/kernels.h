@@ -49,6 +49,8 @@ KBI_KERNEL_OF(detect, harris, sse4);
 KBI_KERNEL_OF(image, shrink_half, avx2);
 KBI_KERNEL_OF(image, shrink_two_thirds, avx2);
 KBI_KERNEL_OF(image, plan, avx2);
+KBI_KERNEL_OF(image, warp_row, avx2);
+KBI_STATIC __typeof__(kbi_sample_patch) kbi_sample_upright_avx2; /* where b is 0 */
 KBI_KERNEL_OF(detect, blend_rows, avx2);
 KBI_KERNEL_OF(detect, disc_angle, avx2);
 KBI_KERNEL_OF(detect, gradient_histogram, avx2);

@@ -22,7 +22,8 @@ const kbi_image_kernels kbi_image_kernels_avx512 = {.batch = KBI_BATCH,
                                                     .shrink_half = kbi_shrink_half_avx2,
                                                     .shrink_two_thirds = kbi_shrink_two_thirds_avx2,
                                                     .plan = kbi_plan_avx2,
-                                                    .sample = KERNEL(sample)};
+                                                    .sample = KERNEL(sample),
+                                                    .warp_row = kbi_warp_row_avx2};
 
 const kbi_boxes_kernels kbi_boxes_kernels_avx512 = {.boxes_scratch = KERNEL(boxes_scratch), .boxes = KERNEL(boxes)};
 

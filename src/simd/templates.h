@@ -26,11 +26,20 @@
 #include "simd/tmpl_sift.h"
 #include "simd/tmpl_sift_bytes.h"
 
+#ifdef KBI_VEC_AVX2 /* with wider vectors than plain C */
+#    include "image/warp_rows.h"
+VEC_KERNEL void KERNEL(warp_row)(const kbi_warp *warp, int32_t y, uint8_t *out) { warp_row(warp, y, out); }
+#    define WARP_ROW KERNEL(warp_row)
+#else
+#    define WARP_ROW kbi_warp_row
+#endif
+
 KBI_STATIC const kbi_image_kernels KERNEL(image_kernels) = {.batch = KBI_BATCH,
                                                             .shrink_half = KERNEL(shrink_half),
                                                             .shrink_two_thirds = KERNEL(shrink_two_thirds),
                                                             .plan = KERNEL(plan),
-                                                            .sample = KERNEL(sample)};
+                                                            .sample = KERNEL(sample),
+                                                            .warp_row = WARP_ROW};
 
 KBI_STATIC const kbi_boxes_kernels KERNEL(boxes_kernels) = {.boxes_scratch = KERNEL(boxes_scratch),
                                                             .boxes = KERNEL(boxes)};

@@ -17,6 +17,7 @@
 #define KBI_TMPL_SAMPLE_H
 
 #include "simd/tmpl_tiles.h"
+#include "simd/tmpl_upright.h"
 
 typedef struct sample_plan {
     tile_plan tiles; /* x and y: the fraction, its highest bit flipped, in both halves */
@@ -134,10 +135,19 @@ VEC_TARGET static void cut_patch(const kbi_sampling *s, int32_t side, const kbi_
     else cut_tiles(&plan, 8, patch);
 }
 
+/* Vectors of 512 bits bring nothing there. */
+#ifdef KBI_VEC_AVX512
+#    define UPRIGHT kbi_sample_upright_avx2
+#else
+#    define UPRIGHT KERNEL(sample_upright)
+#endif
+
 VEC_KERNEL void KERNEL(sample)(const kbi_sampling *samplings, int32_t n, int32_t side, const kbi_pyramid *levels,
                                uint8_t *patches)
 {
-    for (int32_t i = 0; i < n; i++, patches += side * side) cut_patch(&samplings[i], side, levels, patches);
+    for (int32_t i = 0; i < n; i++, patches += side * side)
+        if (upright_serves(&samplings[i], levels)) UPRIGHT(&samplings[i], side, levels, patches);
+        else cut_patch(&samplings[i], side, levels, patches);
 }
 
 #endif

@@ -4,22 +4,20 @@
 #include "simd/tmpl_window_64.h"
 
 typedef struct two_tiles {
-    vec index, carry_x, carry_y, fx, fy; /* of sample_plan, for two tiles */
+    vec index, carry_x, carry_y, fx, fy; /* of sample_plan, for two tiles; index finds the second one's window too */
 } two_tiles;
 
 /* Tiles `tile` and the next one; a lane for each of their samples, whose fractions are fx and fy. */
 VEC_INLINE vec cut_two_tiles(const tile_plan *tiles, const two_tiles *c, vec fx, vec fy, int tile, int rows)
 {
-    const vec below = _mm512_inserti64x4(v_zero(), _mm256_set1_epi16(WINDOW * 257), 1); /* upper half: the row below */
+    vec first = v_window_64(tiles->data + tiles->offset[tile], tiles->stride, rows);
+    vec second = v_window_64(tiles->data + tiles->offset[tile + 1], tiles->stride, rows);
     vec index = _mm512_mask_add_epi16(c->index, _mm512_cmpgt_epi16_mask(c->carry_x, fx), c->index, v_set(257));
     index = _mm512_mask_add_epi16(index, _mm512_cmpgt_epi16_mask(c->carry_y, fy), index, v_set(WINDOW * 257));
     vec weights = v_add(v_high_s(v_and(fx, v_set(0xfc00)), v_set(255 * 64)), v_set(32 * 257));
-    vec first = _mm512_permutexvar_epi8(v_add(_mm512_shuffle_i64x2(index, index, 0x44), below),
-                                        v_window_64(tiles->data + tiles->offset[tile], tiles->stride, rows));
-    vec second = _mm512_permutexvar_epi8(v_add(_mm512_shuffle_i64x2(index, index, 0xee), below),
-                                         v_window_64(tiles->data + tiles->offset[tile + 1], tiles->stride, rows));
-    vec t = _mm512_maddubs_epi16(_mm512_shuffle_i64x2(first, second, 0x44), weights);
-    vec b = _mm512_maddubs_epi16(_mm512_shuffle_i64x2(first, second, 0xee), weights), difference = v_sub(b, t);
+    vec t = _mm512_maddubs_epi16(_mm512_permutex2var_epi8(first, index, second), weights);
+    index = v_add(index, v_set(WINDOW * 257)); /* the row below */
+    vec b = _mm512_maddubs_epi16(_mm512_permutex2var_epi8(first, index, second), weights), difference = v_sub(b, t);
     vec slope = v_high_s(v_add(difference, difference), v_and(fy, v_set(0xfc00)));
     return v_mul_q15(v_add(v_add(t, b), slope), v_set(256));
 }
@@ -43,7 +41,8 @@ VEC_INLINE void cut_tiles(const sample_plan *plan, int rows, uint8_t *patch)
 {
     const vec cells = _mm512_setr_epi32(0, 8, 2, 10, 1, 9, 3, 11, 4, 12, 6, 14, 5, 13, 7, 15);
     const vec upper = _mm512_setr_epi32(0, 8, 2, 10, 16, 24, 18, 26, 1, 9, 3, 11, 17, 25, 19, 27);
-    const two_tiles c = {v_each32(plan->index), v_each32(plan->carry_x), v_each32(plan->carry_y), v_each32(plan->fx),
+    const vec of_second = _mm512_inserti64x4(v_zero(), _mm256_set1_epi16(sizeof(vec) * 257), 1);
+    const two_tiles c = {v_add(v_each32(plan->index), of_second), v_each32(plan->carry_x), v_each32(plan->carry_y), v_each32(plan->fx),
                          v_each32(plan->fy)};
     const tile_plan *tiles = &plan->tiles;
     const int across = tiles->side / TILE;

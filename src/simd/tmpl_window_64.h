@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows of tiles for VPERMB, which looks 64 bytes up in a table of 64: the window of a tile is one register, and one
- * instruction finds the pixels of all its samples. Two tiles share a vec, one in each half. Template over
- * simd/vec.h. */
+/* Windows of tiles for VPERMI2B, which looks 64 bytes up in a table of 128: the window of a tile is one register, and
+ * one instruction finds a pixel and its neighbour of all samples of two tiles. Two tiles share a vec, one in each half.
+ * Template over simd/vec.h. */
 #ifndef KBI_TMPL_WINDOW_64_H
 #define KBI_TMPL_WINDOW_64_H
 
@@ -9,16 +9,24 @@
 
 #define UPPER_HALF_32 0xff00 /* of 16 lanes */
 
-/* The first `rows` of 8 rows of 8 bytes. One merged load after the other needs no shuffles. */
+VEC_INLINE __m256i v_repeat64(const uint8_t *p)
+{
+    return _mm256_broadcastq_epi64(_mm_loadl_epi64((const __m128i *)(const void *)p));
+}
+
+/* The first `rows` of 8 rows of 8 bytes. Loads that repeat a row need no shuffle, and blends of 256 bits have all ports:
+ * one merged load of 512 bits after the other would take twice the time. */
+VEC_INLINE __m256i v_window_half(const uint8_t *p, ptrdiff_t stride, int rows)
+{
+    __m256i half = _mm256_castsi128_si256(_mm_loadl_epi64((const __m128i *)(const void *)p));
+    half = _mm256_blend_epi32(half, v_repeat64(p + stride), 0x0c);
+    half = _mm256_blend_epi32(half, v_repeat64(p + 2 * stride), 0x30);
+    return rows > 3 ? _mm256_blend_epi32(half, v_repeat64(p + 3 * stride), 0xc0) : half;
+}
 VEC_INLINE vec v_window_64(const uint8_t *p, ptrdiff_t stride, int rows)
 {
-    vec window = v_zero();
-    VEC_UNROLL
-    for (int i = 0; i < rows; i++, p += stride) {
-        __m128i row = _mm_loadl_epi64((const __m128i *)(const void *)p);
-        window = i ? _mm512_mask_broadcastq_epi64(window, (__mmask8)(1 << i), row) : _mm512_castsi128_si512(row);
-    }
-    return window;
+    return _mm512_inserti64x4(_mm512_castsi256_si512(v_window_half(p, stride, 4)),
+                              v_window_half(p + 4 * stride, stride, rows - 4), 1);
 }
 
 /* The first number in the lower half, the second in the upper one, in every lane of 32 bits. */

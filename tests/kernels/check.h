@@ -24,7 +24,8 @@ void same(const char *what, const void *expected, const void *found, size_t size
 /* The checks, each for all tiers: `c` is plain C, `t` another tier. */
 #define CHECKS(CHECK)                                                                                                  \
     CHECK(shrink)                                                                                                      \
-    CHECK(plan) CHECK(cut) CHECK(boxes) CHECK(sift) CHECK(sift_bytes) CHECK(project) CHECK(resize) CHECK(fast)         \
+    CHECK(plan) CHECK(cut) CHECK(warp) CHECK(boxes) CHECK(sift) CHECK(sift_bytes) CHECK(project) CHECK(resize)         \
+    CHECK(fast)                                                                                                        \
         CHECK(fast_scores) CHECK(corners) CHECK(gradient) CHECK(blur) CHECK(hessian) CHECK(extrema)                    \
         CHECK(directions) CHECK(hamming) CHECK(hamming_many) CHECK(hamming_listed) CHECK(hamming_nearest)              \
         CHECK(hamming_near) CHECK(list_circle)                                                                         \

@@ -108,6 +108,7 @@ void check_cut(const kbi_kernels *c, const kbi_kernels *t)
             size_t patch = (size_t)(side * side);
             random_keypoints(k, n, width, height, false);
             for (int32_t i = 0; i < n; i++) { /* the regions of level 0 are those at the forbidden page */
+                if (i & 2) k[i].angle = -1; /* regions that are not turned have a way of their own */
                 if (i & 1) k[i].size = (float)(side / 4 + (int32_t)below((uint32_t)side));
                 do flags[i] = kbi_sampling_plan(&s[i], &k[i], k[i].size, grid, &levels), k[i].x *= 0.5f, k[i].y *= 0.5f;
                 while (flags[i] & (KB_KP_OUTSIDE | KB_KP_INVALID));
@@ -120,6 +121,28 @@ void check_cut(const kbi_kernels *c, const kbi_kernels *t)
         guard_reset();
     }
     kb_workspace_free(workspace);
+}
+
+/* Homographies from mild ones to those whose horizon crosses the image. */
+void check_warp(const kbi_kernels *c, const kbi_kernels *t)
+{
+    for (int32_t n = 0; n < 200; n++) {
+        int32_t width = 2 + (int32_t)below(n & 1 ? 8 : 300), height = 2 + (int32_t)below(n & 2 ? 8 : 200);
+        int32_t to_width = 1 + (int32_t)below(300);
+        ptrdiff_t stride = width + (ptrdiff_t)below(50);
+        size_t bytes = (size_t)(stride * (height - 1) + width);
+        uint8_t *pixels = guarded(bytes), *expected = guarded((size_t)to_width), *found = guarded((size_t)to_width);
+        fill_bytes(pixels, bytes, (size_t)stride, (uint32_t)n / 2);
+        kbi_warp warp = {pixels, stride, width, height, to_width, {0, 0, 0, 0, 0, 0, 0, 0, 1}};
+        for (int k = 0; k < 8; k++)
+            warp.h[k] = ((double)below(2001) - 1000) * (k % 3 == 2 ? 0.1 : k < 6 ? 0.0015 : n % 5 ? 1e-7 : 1e-5);
+        for (int32_t y = 0; y < 100; y += 9) {
+            c->image->warp_row(&warp, y, expected);
+            t->image->warp_row(&warp, y, found);
+            same("warped row", expected, found, (size_t)to_width);
+        }
+        guard_reset();
+    }
 }
 
 /* ---- boxes ---- */

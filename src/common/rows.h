@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Row functions as templates: plain C that compilers turn into vector code, compiled once for the base of the CPU and
  * again for every instruction set that makes it faster. The including file says by KBI_ROWS what stands in front of a
- * function and by KBI_ROWS_NAME what it is called; without that they are the plain ones of detect.h and sift.h. */
-#ifndef KBI_DETECT_ROWS_H
-#define KBI_DETECT_ROWS_H
+ * function and by KBI_ROWS_NAME what it is called; without that they are the plain C kernels of their module. */
+#ifndef KBI_COMMON_ROWS_H
+#define KBI_COMMON_ROWS_H
 
-#include "detect/sift.h"
+#include "common/common.h"
 
 #if !defined(__SSE2__) && !defined(_M_X64) && !defined(__ARM_NEON) && !defined(__wasm_simd128__) && \
     !defined(__ALTIVEC__) && !defined(__VX__) && !defined(__riscv_vector)
