@@ -42,6 +42,9 @@ typedef bool io_decoder(const io_source *source, bool colour, io_raster *raster,
 io_decoder io_decode_jpeg, io_decode_png, io_decode_pnm, io_decode_bmp;
 /* A usual PNG; false, and no raster, for any other: io_decode_png reads it then, or says what is wrong. */
 bool io_decode_png_plain(const io_source *source, io_raster *raster);
+/* The whole file, with 8 bits per sample, owned by the caller; NULL where io_png_encode must write it by libpng. False
+ * when memory is out. */
+bool io_png_pack(io_layout layout, int32_t width, int32_t height, const uint8_t *pixels, uint8_t **file, size_t *size);
 #ifdef KB_HAVE_WEBP
 io_decoder io_decode_webp;
 #endif

@@ -17,7 +17,8 @@ bool io_canvas_create(io_canvas *canvas, int32_t width, int32_t height, io_colou
     size_t count = (size_t)width * (size_t)height;
     uint8_t *rgb = malloc(3 * count);
     if (!rgb) return io_fail(error, "no memory for a picture of %d x %d pixels", (int)width, (int)height);
-    for (size_t i = 0; i < count; i++) memcpy(rgb + 3 * i, &fill, 3);
+    for (int32_t x = 0; x < width; x++) memcpy(rgb + 3 * (size_t)x, &fill, 3);
+    for (int32_t y = 1; y < height; y++) memcpy(rgb + 3 * (size_t)y * (size_t)width, rgb, 3 * (size_t)width);
     *canvas = (io_canvas){width, height, rgb};
     return true;
 }
@@ -35,34 +36,37 @@ bool io_canvas_write(const char *path, const io_canvas *canvas, io_error *error)
 
 /* ----------------------------------------------------------------------------------------------------------- images */
 
-static void pixel_as_rgb(const io_image *image, size_t index, uint8_t *rgb)
+/* n pixels from the one of this index on. */
+static void pixels_as_rgb(const io_image *image, size_t index, size_t n, uint8_t *rgb)
 {
     if (image->layout == IO_RGB8) {
-        memcpy(rgb, image->pixels + 3 * index, 3);
+        memcpy(rgb, image->pixels + 3 * index, 3 * n);
         return;
     }
-    uint32_t gray = image->pixels[index];
-    if (image->layout == IO_GRAY16) {
-        uint16_t value;
-        memcpy(&value, image->pixels + 2 * index, sizeof value);
-        uint32_t white = image->view.white ? (uint32_t)image->view.white : 65535;
-        gray = (value * 255u + white / 2) / white;
-        if (gray > 255) gray = 255;
+    uint32_t white = image->view.white ? (uint32_t)image->view.white : 65535;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t gray;
+        if (image->layout == IO_GRAY16) {
+            uint16_t value;
+            memcpy(&value, image->pixels + 2 * (index + i), sizeof value);
+            gray = (value * 255u + white / 2) / white;
+            if (gray > 255) gray = 255;
+        } else {
+            gray = image->pixels[index + i];
+        }
+        rgb[3 * i] = rgb[3 * i + 1] = rgb[3 * i + 2] = (uint8_t)gray;
     }
-    memset(rgb, (int)gray, 3);
 }
 
 void io_draw_image(io_canvas *canvas, const io_image *image, int32_t x, int32_t y)
 {
-    for (int32_t row = 0; row < image->height; row++) {
+    int64_t begin = x < 0 ? -(int64_t)x : 0, end = (int64_t)canvas->width - x;
+    if (end > image->width) end = image->width;
+    for (int32_t row = 0; row < image->height && begin < end; row++) {
         int64_t to_y = (int64_t)y + row;
         if (to_y < 0 || to_y >= canvas->height) continue;
-        for (int32_t column = 0; column < image->width; column++) {
-            int64_t to_x = (int64_t)x + column;
-            if (to_x < 0 || to_x >= canvas->width) continue;
-            pixel_as_rgb(image, (size_t)row * (size_t)image->width + (size_t)column,
-                         canvas->rgb + 3 * ((size_t)to_y * (size_t)canvas->width + (size_t)to_x));
-        }
+        pixels_as_rgb(image, (size_t)row * (size_t)image->width + (size_t)begin, (size_t)(end - begin),
+                      canvas->rgb + 3 * ((size_t)to_y * (size_t)canvas->width + (size_t)(x + begin)));
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Usual PNGs (8 bits, gray or RGB, not interlaced) by libdeflate. Whatever is unusual or wrong
- * is left to libpng, with its results and messages: this file fails without a word. */
+/* Usual PNGs (8 bits, gray or RGB, not interlaced) by libdeflate, in and out. Whatever is unusual or wrong is left to
+ * libpng, with its results and messages: this file fails without a word. */
 #include "io/codecs.h"
 
 #ifndef KB_HAVE_LIBDEFLATE
@@ -10,6 +10,17 @@ bool io_decode_png_plain(const io_source *source, io_raster *raster)
     (void)source;
     (void)raster;
     return false;
+}
+
+bool io_png_pack(io_layout layout, int32_t width, int32_t height, const uint8_t *pixels, uint8_t **file, size_t *size)
+{
+    (void)layout;
+    (void)width;
+    (void)height;
+    (void)pixels;
+    (void)size;
+    *file = NULL;
+    return true;
 }
 
 #else
@@ -127,4 +138,70 @@ bool io_decode_png_plain(const io_source *source, io_raster *raster)
     *raster = (io_raster){0};
     return false;
 }
+
+/* ---- out ---- */
+
+/* A row as differences from the sample left of each or above it, whichever are smaller; what stands above the first
+ * row is 0. */
+static void filter_row(const uint8_t *restrict row, const uint8_t *restrict up, size_t n, size_t size,
+                       uint8_t *restrict out)
+{
+    uint32_t by_left = 0, by_up = 0;
+    for (size_t i = size; i < n; i++) {
+        by_left += (uint32_t)abs((int8_t)(row[i] - row[i - size]));
+        by_up += (uint32_t)abs((int8_t)(row[i] - up[i]));
+    }
+    *out++ = by_left <= by_up ? 1 : 2;
+    if (by_left <= by_up) {
+        memcpy(out, row, size);
+        for (size_t i = size; i < n; i++) out[i] = (uint8_t)(row[i] - row[i - size]);
+    } else {
+        for (size_t i = 0; i < n; i++) out[i] = (uint8_t)(row[i] - up[i]);
+    }
+}
+
+static void put_big_endian(uint8_t *to, uint32_t value)
+{
+    for (int i = 0; i < 4; i++) to[i] = (uint8_t)(value >> (24 - 8 * i));
+}
+
+/* Length, name and checksum around the content that stands 8 bytes after `at`; returns where the next chunk begins. */
+static uint8_t *finish_chunk(uint8_t *at, const char *name, size_t length)
+{
+    put_big_endian(at, (uint32_t)length);
+    memcpy(at + 4, name, 4);
+    put_big_endian(at + 8 + length, libdeflate_crc32(0, at + 4, 4 + length));
+    return at + 12 + length;
+}
+
+/* Pictures are there to be looked at, often frame after frame: the fastest level. */
+bool io_png_pack(io_layout layout, int32_t width, int32_t height, const uint8_t *pixels, uint8_t **file, size_t *size)
+{
+    size_t channels = layout == IO_RGB8 ? 3 : 1, n = channels * (size_t)width, bytes = (n + 1) * (size_t)height;
+    *file = NULL;
+    if (bytes > PLAIN_MAX_BYTES) return true;
+    struct libdeflate_compressor *deflate = libdeflate_alloc_compressor(1);
+    size_t bound = libdeflate_zlib_compress_bound(deflate, bytes), packed = 0;
+    uint8_t *filtered = malloc(bytes), *out = malloc(8 + 25 + 12 + bound + 12), *zero = calloc(n, 1);
+    if (deflate && filtered && out && zero) {
+        for (size_t y = 0; y < (size_t)height; y++)
+            filter_row(pixels + y * n, y ? pixels + (y - 1) * n : zero, n, channels, filtered + y * (n + 1));
+        packed = libdeflate_zlib_compress(deflate, filtered, bytes, out + 8 + 25 + 8, bound);
+    }
+    libdeflate_free_compressor(deflate);
+    free(filtered);
+    free(zero);
+    if (!packed) {
+        free(out);
+        return false;
+    }
+    memcpy(out, "\x89PNG\r\n\x1a\n", 8);
+    put_big_endian(out + 16, (uint32_t)width);
+    put_big_endian(out + 20, (uint32_t)height);
+    memcpy(out + 24, (const uint8_t[5]){8, layout == IO_RGB8 ? 2 : 0, 0, 0, 0}, 5);
+    *size = (size_t)(finish_chunk(finish_chunk(finish_chunk(out + 8, "IHDR", 13), "IDAT", packed), "IEND", 0) - out);
+    *file = out;
+    return true;
+}
+
 #endif

@@ -9,7 +9,7 @@
 #include "match.h"
 
 #define WIDEST 900     /* px, of one image in the picture */
-#define SHOWN_IN 80    /* lines of inliers at most, and not more than one in 8 px of height */
+#define SHOWN_IN 60    /* lines of inliers at most, and not more than one in 10 px of height */
 #define SHOWN_EPI 12   /* epipolar lines */
 #define MARGIN 6
 #define KEY 24         /* from a key of the legend to its word */
@@ -29,27 +29,21 @@ typedef struct sheet {
 
 /* ------------------------------------------------------------------------------------------------------- the images */
 
-/* The mean over the part of the image that one pixel of the picture covers, a little darker, so that lines stand
- * out. */
+static int32_t scaled(int32_t index, int32_t from, int32_t to) { return (int32_t)((int64_t)index * from / to); }
+
+/* The mean over the part of the image that one pixel of the picture covers. */
 static void mean_under(const io_canvas *full, int32_t x0, int32_t x1, int32_t y0, int32_t y1, uint8_t *pixel)
 {
     uint32_t sum[3] = {0, 0, 0}, count = (uint32_t)((x1 - x0) * (y1 - y0));
-    if (count == 1) {
-        const uint8_t *rgb = full->rgb + 3 * ((size_t)y0 * (size_t)full->width + (size_t)x0);
-        for (int c = 0; c < 3; c++) pixel[c] = (uint8_t)(rgb[c] * 3 / 4);
-        return;
-    }
     for (int32_t y = y0; y < y1; y++) {
         const uint8_t *rgb = full->rgb + 3 * ((size_t)y * (size_t)full->width + (size_t)x0);
         for (int32_t x = x0; x < x1; x++, rgb += 3)
             for (int c = 0; c < 3; c++) sum[c] += rgb[c];
     }
-    for (int c = 0; c < 3; c++) pixel[c] = (uint8_t)(sum[c] * 3 / (4 * (count ? count : 1)));
+    for (int c = 0; c < 3; c++) pixel[c] = (uint8_t)(sum[c] / (count ? count : 1));
 }
 
-static int32_t scaled(int32_t index, int32_t from, int32_t to) { return (int32_t)((int64_t)index * from / to); }
-
-static bool put_image(sheet *s, const io_image *image, int which, io_error *error)
+static bool put_smaller(sheet *s, const io_image *image, int which, io_error *error)
 {
     io_canvas full;
     if (!io_canvas_create(&full, image->width, image->height, black, error)) return false;
@@ -64,6 +58,20 @@ static bool put_image(sheet *s, const io_image *image, int which, io_error *erro
         }
     }
     io_canvas_free(&full);
+    return true;
+}
+
+/* A little darker than it is, so that lines stand out. */
+static bool put_image(sheet *s, const io_image *image, int which, io_error *error)
+{
+    if (image->width == s->width[which] && image->height == s->height[which])
+        io_draw_image(&s->canvas, image, s->left[which], s->top[which]);
+    else if (!put_smaller(s, image, which, error))
+        return false;
+    for (int32_t y = 0; y < s->height[which]; y++) {
+        uint8_t *row = s->canvas.rgb + 3 * ((size_t)(y + s->top[which]) * (size_t)s->canvas.width + (size_t)s->left[which]);
+        for (int32_t i = 0; i < 3 * s->width[which]; i++) row[i] = (uint8_t)(row[i] * 3 / 4);
+    }
     return true;
 }
 
@@ -97,28 +105,45 @@ static double place_y(const sheet *s, int which, double y)
     return (y + 0.5) * s->factor[which] - 0.5 + s->top[which];
 }
 
-/* Evenly `shown` of the matches that are, or are not, inliers. */
-static void draw_lines(sheet *s, const pipeline_result *result, bool inliers, size_t shown, double dot, double opacity,
-                       io_colour colour)
+static void draw_match(sheet *s, const kb_point_pair *p, double dot, double opacity, io_colour colour)
 {
-    size_t total = 0, seen = 0;
-    for (size_t i = 0; i < result->count; i++) total += result->inliers[i] == inliers;
-    for (size_t i = 0; i < result->count; i++) {
-        const kb_point_pair *p = &result->pairs[i];
-        if (result->inliers[i] != inliers) continue;
-        size_t before = seen++ * shown / (total ? total : 1);
-        if (total > shown && before == seen * shown / total) continue;
-        double xa = place_x(s, 0, p->x1), ya = place_y(s, 0, p->y1), xb = place_x(s, 1, p->x2),
-               yb = place_y(s, 1, p->y2);
-        io_draw_faint_line(&s->canvas, xa, ya, xb, yb, opacity, colour);
-        io_draw_circle(&s->canvas, xa, ya, 1, dot, colour);
-        io_draw_circle(&s->canvas, xb, yb, 1, dot, colour);
+    double xa = place_x(s, 0, p->x1), ya = place_y(s, 0, p->y1), xb = place_x(s, 1, p->x2), yb = place_y(s, 1, p->y2);
+    io_draw_faint_line(&s->canvas, xa, ya, xb, yb, opacity, colour);
+    io_draw_circle(&s->canvas, xa, ya, 1, dot, colour);
+    io_draw_circle(&s->canvas, xb, yb, 1, dot, colour);
+}
+
+/* How far apart two lines are: the square of the distances of their ends. */
+static double apart(const sheet *s, const kb_point_pair *p, const kb_point_pair *q)
+{
+    double xa = (p->x1 - q->x1) * s->factor[0], ya = (p->y1 - q->y1) * s->factor[0];
+    double xb = (p->x2 - q->x2) * s->factor[1], yb = (p->y2 - q->y2) * s->factor[1];
+    return xa * xa + ya * ya + xb * xb + yb * yb;
+}
+
+/* At most `shown` of the matches that are, or are not, inliers, spread over the picture: each line is the one farthest
+ * from all before it, the first of equals. Returns how many were drawn. */
+static size_t draw_lines(sheet *s, const pipeline_result *result, bool inliers, size_t shown, double dot, double opacity,
+                         io_colour colour)
+{
+    double *nearest = io_alloc(result->count + 1, sizeof *nearest);
+    size_t drawn = 0;
+    for (size_t i = 0; i < result->count; i++) nearest[i] = result->inliers[i] == inliers ? INFINITY : 0;
+    for (; drawn < shown; drawn++) {
+        size_t next = 0;
+        for (size_t i = 1; i < result->count; i++) next = nearest[i] > nearest[next] ? i : next;
+        if (result->count == 0 || !(nearest[next] > 0)) break;
+        for (size_t i = 0; i < result->count; i++)
+            nearest[i] = fmin(nearest[i], apart(s, &result->pairs[i], &result->pairs[next]));
+        draw_match(s, &result->pairs[next], dot, opacity, colour);
     }
+    free(nearest);
+    return drawn;
 }
 
 static size_t shown_lines(const sheet *s)
 {
-    size_t fit = (size_t)s->canvas.height / 8;
+    size_t fit = (size_t)s->canvas.height / 10;
     return fit < SHOWN_IN ? fit : SHOWN_IN;
 }
 
@@ -199,30 +224,43 @@ static int32_t draw_key(sheet *s, int32_t x, int32_t y, int magnify, io_colour c
     return x + KEY + io_text_width(magnify, word) + KEY_GAP;
 }
 
-static void draw_caption(sheet *s, const match_picture *p)
+/* What was drawn, for the legend. */
+typedef struct legend {
+    size_t lines, outliers;
+    bool epilines, outline;
+} legend;
+
+static void draw_caption(sheet *s, const match_picture *p, const legend *shown)
 {
     const pipeline_result *r = p->result;
-    static const char *const keys[] = {"inlier", "outlier", "A in B"};
+    bool fitted = !p->pipeline->options.no_fit;
+    const char *const keys[] = {"inlier", "outlier", "A in B"};
+    const bool used[] = {fitted && shown->lines, shown->outliers, shown->outline};
     const io_colour colours[] = {green, red, yellow};
-    char text[256];
-    if (p->pipeline->options.no_fit) {
-        snprintf(text, sizeof text, "%zu matches   %s", r->count, p->pipeline->info.spec->name);
+    char text[256], drawn[64] = "";
+    size_t lines = shown->lines + shown->outliers;
+    if (shown->epilines)
+        snprintf(drawn, sizeof drawn, "   epipolar lines of %d", SHOWN_EPI);
+    else if (lines < r->count)
+        snprintf(drawn, sizeof drawn, ", %zu drawn", lines);
+    if (!fitted) {
+        snprintf(text, sizeof text, "%zu matches%s   %s", r->count, drawn, p->pipeline->info.spec->name);
     } else {
         static const char *const names[] = {"",       "homography",       "fundamental matrix", "similarity",
                                             "affinity", "essential matrix", "rotation"};
-        const char *what = names[p->pipeline->options.geometry];
-        snprintf(text, sizeof text, "%d inliers of %zu matches   %s %s   %s", (int)r->fit.inliers, r->count, what,
-                 kb_name(KB_NAMES_FIT_RESULT, r->fit.result), p->pipeline->info.spec->name);
+        snprintf(text, sizeof text, "%d inliers of %zu matches%s   %s %s   %s", (int)r->fit.inliers, r->count, drawn,
+                 names[p->pipeline->options.geometry], kb_name(KB_NAMES_FIT_RESULT, r->fit.result),
+                 p->pipeline->info.spec->name);
     }
-    int shown = p->pipeline->options.no_fit ? 0 : r->fit.result == KB_FIT_FOUND ? 3 : 2;
     int32_t strip = io_text_height(2) + 2 * MARGIN, width = MARGIN + io_text_width(2, text) + 24;
-    for (int i = 0; i < shown; i++) width += KEY + io_text_width(2, keys[i]) + KEY_GAP;
+    for (int i = 0; i < 3; i++) width += used[i] ? KEY + io_text_width(2, keys[i]) + KEY_GAP : 0;
     int magnify = width <= s->canvas.width ? 2 : 1;
     io_draw_rectangle(&s->canvas, 0, s->canvas.height - strip, s->canvas.width, strip, night);
     int32_t x = MARGIN + io_text_width(magnify, text) + 24,
             y = s->canvas.height - (strip + io_text_height(magnify)) / 2;
     io_draw_text(&s->canvas, MARGIN, y, magnify, white, text);
-    for (int i = 0; i < shown; i++) x = draw_key(s, x, y, magnify, colours[i], keys[i]);
+    for (int i = 0; i < 3; i++)
+        if (used[i]) x = draw_key(s, x, y, magnify, colours[i], keys[i]);
 }
 
 bool match_draw(const match_picture *picture, io_error *error)
@@ -233,14 +271,18 @@ bool match_draw(const match_picture *picture, io_error *error)
     bool ok = sheet_begin(&s, picture, error);
     if (ok) {
         bool fitted = !picture->pipeline->options.no_fit; /* else nothing is an outlier, nor marked as inlier */
-        bool epilines = picture->epilines && found;
-        if (epilines) draw_epilines(&s, picture);
-        if (fitted && !epilines) draw_lines(&s, result, false, shown_lines(&s) / 4, 1, OUTLIER, red);
-        if (!epilines) draw_lines(&s, result, fitted, shown_lines(&s), 2, INLIER, green);
+        legend shown = {.epilines = picture->epilines && found};
+        if (shown.epilines) {
+            draw_epilines(&s, picture);
+        } else {
+            if (fitted) shown.outliers = draw_lines(&s, result, false, shown_lines(&s) / 4, 1, OUTLIER, red);
+            shown.lines = draw_lines(&s, result, fitted, shown_lines(&s), 2, INLIER, green);
+        }
         kb_geometry g = picture->pipeline->options.geometry;
-        if (found && (g == KB_GEOMETRY_HOMOGRAPHY || g == KB_GEOMETRY_SIMILARITY || g == KB_GEOMETRY_AFFINE))
-            draw_outlined(&s, picture);
-        draw_caption(&s, picture);
+        shown.outline =
+            found && (g == KB_GEOMETRY_HOMOGRAPHY || g == KB_GEOMETRY_SIMILARITY || g == KB_GEOMETRY_AFFINE);
+        if (shown.outline) draw_outlined(&s, picture);
+        draw_caption(&s, picture, &shown);
         ok = io_canvas_write(picture->path, &s.canvas, error);
     }
     io_canvas_free(&s.canvas);
