@@ -29,7 +29,7 @@ help:
 	@echo "make deb      a Debian package in $(BUILD)/"
 	@echo "make release  everything of a release in dist/, the same bytes for the same commit"
 	@echo "make clean    remove $(BUILD)/"
-	@echo "make setup-list  what each of these would install; nothing is installed"
+	@echo "make setup-list  what each of these would install, in megabytes too; nothing is installed"
 	@echo "On Debian each installs the packages it misses, and says so; not with SETUP=no. JOBS=$(JOBS) processes at once."
 
 export SETUP
@@ -47,8 +47,7 @@ configured:
 	    -DCMAKE_INSTALL_PREFIX=$(PREFIX) --log-level=WARNING
 
 setup-list:
-	@for goal in build bench test test-all lint python wheels web bench-web bench-instructions models; do \
-	    scripts/setup --list $$goal; done
+	@scripts/setup --list build learn bench test test-all lint python wheels web bench-web bench-instructions models
 
 demo: program
 	@scripts/demo $(BUILD)
@@ -83,6 +82,7 @@ results:
 	@$(MAKE) --no-print-directory everything
 	@cmake -B $(BUILD) -DKEYBITS_BUILD_TESTS=ON --log-level=WARNING && cmake --build $(BUILD) -j $(JOBS) --target test_refine \
 	    >/dev/null 2>&1 || true # one benchmark is a test that prints its errors
+	@scripts/web-build $(BUILD)/web || true # the row "web" is left out without clang for WebAssembly or chromium
 	@scripts/results $(if $(SHORT),--short) $(if $(MOST),--most $(MOST)) $(BUILD) $(NAMES)
 	@$(if $(SHORT),true,scripts/results-tables)
 

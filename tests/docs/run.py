@@ -78,9 +78,9 @@ def write(path, image):
 def render_pictures():
     a = texture(320, 240, 1)
     b = view(a, 1)[0]
-    for name in ("a.jpg", "one.png", "photo.jpg", "poster.jpg", "new.jpg", "frame.png", "template.png", "graf1.png", "aloeL.jpg", "box.png"):
+    for name in ("a.jpg", "one.png", "photo.jpg", "poster.jpg", "new.jpg", "frame.png", "template.png", "detail.jpg", "laptop1.jpg"):
         write(name, a)
-    for name in ("b.jpg", "two.png", "graf3.png", "aloeR.jpg", "box_in_scene.png"):
+    for name in ("b.jpg", "two.png", "board.jpg", "laptop2.jpg"):
         write(name, b)
     write("without-car.png", np.where(np.arange(320) < 200, 255, 0).astype(np.uint8)[None, :].repeat(240, 0))
     for i in range(4):
