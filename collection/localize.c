@@ -136,8 +136,9 @@ static kb_camera simple_camera(const features *f, double focal)
     return camera;
 }
 
-static bool fit_camera(search *s, const kb_camera *camera, double threshold, uint64_t seed, kb_fit_report *report,
-                       io_error *error)
+/* With one of so many cameras, which are looks at the same candidates. */
+static bool fit_camera(search *s, const kb_camera *camera, size_t cameras, double threshold, uint64_t seed,
+                       kb_fit_report *report, io_error *error)
 {
     kb_fit_options o;
     KB_INIT(o);
@@ -146,6 +147,7 @@ static bool fit_camera(search *s, const kb_camera *camera, double threshold, uin
     o.threshold = threshold;
     o.quality = s->quality;
     o.seed = seed;
+    o.looks = (int32_t)cameras;
     kb_status status = kb_fit_pose(s->points, s->count, &o, NULL, s->inliers, report, NULL);
     return status == KB_OK || io_fail(error, "pose: %s", kb_status_string(status));
 }
@@ -226,14 +228,14 @@ static void count_inliers(search *s, localize_result *out)
 
 /* The pose with one camera; out->found tells whether there is one. A focal length that the points do not decide is
  * none: pose and focal length then run away together. */
-static bool try_camera(search *s, const attempt *a, const localize_options *o, double threshold, localize_result *out,
-                       io_error *error)
+static bool try_camera(search *s, const attempt *a, size_t attempts, const localize_options *o, double threshold,
+                       localize_result *out, io_error *error)
 {
     kb_fit_report report;
     size_t wanted = (size_t)(o->min_places ? o->min_places : MIN_PLACES);
     out->camera = a->camera;
     out->camera_from = a->from;
-    if (!fit_camera(s, &a->camera, a->guess ? LOOSE * threshold : threshold, o->seed, &report, error)) return false;
+    if (!fit_camera(s, &a->camera, attempts, a->guess ? LOOSE * threshold : threshold, o->seed, &report, error)) return false;
     if (report.result != KB_FIT_FOUND || (size_t)report.places < wanted) return true;
     memcpy(out->rotation, report.rotation, sizeof out->rotation);
     memcpy(out->translation, report.translation, sizeof out->translation);
@@ -252,7 +254,7 @@ static bool find_pose(search *s, const localize_options *o, const char *photo, d
     size_t n = list_attempts(s, o, photo, list);
     for (size_t i = 0; i < n; i++) {
         localize_result one = {0};
-        if (!try_camera(s, &list[i], o, threshold, &one, error)) return false;
+        if (!try_camera(s, &list[i], n, o, threshold, &one, error)) return false;
         if (i == 0 || (one.found && (!out->found || 10 * one.inliers > 11 * out->inliers))) *out = one;
     }
     if (!out->found) return true;

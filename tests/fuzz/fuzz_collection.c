@@ -13,10 +13,11 @@
 #include "fuzz.h"
 #include "io/bytes.h"
 
-enum { FEATURES, BLOCK, PAIRS, MAP, READERS };
+enum { FEATURES, BLOCK, PAIRS, MAP, PATCHES, READERS };
 enum { IMAGES = 6, BAD_IMAGE = 3, KEYPOINTS = 4, ROW = 8, SEALED = 128 };
 
-static const char *const parts[READERS] = {"features/000000.kbf", "blocks/000000.pairs", "pairs.txt", "map.kbl"};
+static const char *const parts[READERS] = {"features/000000.kbf", "blocks/000000.pairs", "pairs.txt", "map.kbl",
+                                           "features/000000.kbt"};
 static char *image_names[IMAGES];
 static bool good[IMAGES];
 static uint32_t counts[IMAGES];
@@ -120,11 +121,14 @@ static bool write_map(const char *path, io_error *error)
     return written;
 }
 
+/* Blocks have shifts, and images have patches, where points are refined. */
+static bool refines(int reader) { return reader == BLOCK || reader == PATCHES; }
+
 /* What the program writes: where seeds and the heads of forged files come from. */
 static size_t genuine(int reader, uint8_t *buffer, size_t capacity)
 {
     kb_keypoint keypoints[KEYPOINTS] = {{1, 2, 31, 90, 5, 0, 0}, {5, 6, 7, 8, 9, 0, 0}};
-    uint8_t rows[KEYPOINTS * ROW] = {1, 2, 3};
+    uint8_t rows[KEYPOINTS * ROW] = {1, 2, 3}, *sheet = io_alloc(patch_sheet_size(KEYPOINTS), 1);
     patch_shift shifts[2] = {{-300, 200}, PATCH_SHEET_NONE};
     kb_match matches[3] = {{0, 1, 2, 0}, {1, 0, 2, 0}, {3, 2, 2, 0}};
     collection_pair results[IMAGES * IMAGES] = {{0}};
@@ -132,11 +136,13 @@ static size_t genuine(int reader, uint8_t *buffer, size_t capacity)
                         .height = 48,
                         .keypoints = {keypoints, KEYPOINTS},
                         .rows = {.bytes = rows, .count = KEYPOINTS, .width = ROW},
-                        .model_id = 77};
+                        .model_id = 77,
+                        .patches = sheet};
     io_error error;
     make_job();
     list_pairs();
-    job.options.no_refine = reader != BLOCK;
+    job.options.no_refine = !refines(reader);
+    for (size_t i = 0; i < patch_sheet_size(KEYPOINTS); i++) sheet[i] = (uint8_t)(i * i / 7);
     for (size_t i = 0; i < job.pair_count; i++)
         results[i] = (collection_pair){job.pairs[i][0],
                                        job.pairs[i][1],
@@ -149,7 +155,7 @@ static size_t genuine(int reader, uint8_t *buffer, size_t capacity)
                                        i % 3 ? 2 : 0,
                                        shifts};
     char *path = path_of(reader);
-    fuzz_expect(reader == FEATURES ? collection_features_write(&job, 0, &f, &error)
+    fuzz_expect(reader == FEATURES || reader == PATCHES ? collection_features_write(&job, 0, &f, &error)
                 : reader == BLOCK  ? collection_block_write(&job, 0, results, &error)
                 : reader == MAP    ? write_map(path, &error)
                                    : collection_pairs_write(&job, parts[PAIRS], job.pairs_hash, 0, &error));
@@ -159,13 +165,14 @@ static size_t genuine(int reader, uint8_t *buffer, size_t capacity)
     memcpy(buffer, bytes.data, size);
     io_bytes_free(&bytes);
     free(path);
+    free(sheet);
     return size;
 }
 
 /* Magic, stamp and checksum as they should be. */
 static void seal(int reader, uint8_t *data, size_t size)
 {
-    static uint8_t heads[READERS][4096];
+    static uint8_t heads[READERS][1 << 16];
     if (heads[reader][0] == 0) genuine(reader, heads[reader], sizeof heads[reader]);
     if (reader == PAIRS) { /* "# keybits pairs abc " */
         memcpy(data, heads[reader], size < 20 ? size : 20);
@@ -187,6 +194,23 @@ static void check_features(size_t size)
     fuzz_expect(f.keypoints.count == count && f.rows.count == count && count * (sizeof(kb_keypoint) + ROW) <= size);
     fuzz_expect(f.width >= 1 && f.width <= IO_MAX_SIDE && f.height >= 1 && f.height <= IO_MAX_SIDE);
     features_free(&f);
+}
+
+/* Every patch beside every other. */
+static void check_patches(void)
+{
+    io_mapping file;
+    kb_workspace *ws = NULL;
+    kb_match matches[KEYPOINTS * KEYPOINTS];
+    patch_shift shifts[KEYPOINTS * KEYPOINTS];
+    const size_t keypoints[2] = {KEYPOINTS, KEYPOINTS};
+    if (!collection_patches_open(&job, 0, KEYPOINTS, &file)) return;
+    const uint8_t *const sheets[2] = {file.data + COLLECTION_PATCHES_HEAD, file.data + COLLECTION_PATCHES_HEAD};
+    for (int32_t i = 0; i < KEYPOINTS * KEYPOINTS; i++) matches[i] = (kb_match){i / KEYPOINTS, i % KEYPOINTS, 0, 0};
+    fuzz_expect(kb_workspace_create(NULL, &ws) == KB_OK);
+    fuzz_expect(patch_sheet_align(sheets, keypoints, matches, KEYPOINTS * KEYPOINTS, ws, shifts) == KB_OK);
+    kb_workspace_free(ws);
+    io_mapping_close(&file);
 }
 
 static bool check_pair(void *context, const collection_pair *p, io_error *error)
@@ -251,7 +275,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0) return 0;
     make_job();
     int reader = data[0] % SEALED % READERS;
-    job.options.no_refine = reader != BLOCK;
+    job.options.no_refine = !refines(reader);
     uint8_t *copy = malloc(size);
     memcpy(copy, data + 1, --size);
     if (data[0] & SEALED) seal(reader, copy, size);
@@ -267,6 +291,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_pairs();
     else if (reader == MAP)
         check_map();
+    else if (reader == PATCHES)
+        check_patches();
     else
         fuzz_expect(collection_block_read(&job, 0, check_pair, &last, &error) == collection_block_check(&job, 0));
     return 0;

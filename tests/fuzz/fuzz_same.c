@@ -11,8 +11,8 @@ enum { SEEDS = 12 };
 static kb_image make_image(source *s, uint64_t number)
 {
     hard h = hard_number(number);
-    if (h.width > 300) h.width = 300; /* an input should take milliseconds */
-    if (h.height > 300) h.height = 300;
+    if (h.width > 160) h.width = 160; /* an input should take milliseconds */
+    if (h.height > 160) h.height = 160;
     if (s->size - s->at < 16) return hard_render(h);
     h.width = 1 + take_byte(s) % 120;
     h.height = 1 + take_byte(s) % 120;

@@ -75,8 +75,8 @@ deb() {
 }
 deb amd64 cc
 deb arm64 aarch64-linux-gnu-gcc "${arm[@]}"
-cp "$KEYBITS_SOURCE/docs/images/match.png" .
-amd64/usr/bin/keybits match match.png match.png >program.txt 2>&1 || fail "the program: $(tail -n 3 program.txt)"
+cp "$KEYBITS_SOURCE/docs/images/match.jpg" .
+amd64/usr/bin/keybits match match.jpg match.jpg >program.txt 2>&1 || fail "the program: $(tail -n 3 program.txt)"
 
 # library FILE LIBRARY COMPILER EMULATOR...: a program in C with the library of a wheel
 library() {

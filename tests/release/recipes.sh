@@ -120,7 +120,7 @@ class CMake:
     def install(self):
         self.run("--install", self.recipe.build_folder, "--prefix", self.recipe.package_folder)
 PY
-cat >conan.py <<'PY'
+cat >run-conan.py <<'PY'
 import runpy, sys, types
 recipe = runpy.run_path(sys.argv[1])["Keybits"]()
 recipe.version = sys.argv[2]
@@ -131,11 +131,11 @@ for step in ("layout", "source", "generate", "build", "package", "package_info")
 assert recipe.cpp_info.libs == ["keybits"] and recipe.cpp_info.system_libs == ["m", "pthread"]
 PY
 mkdir conan
-(cd conan && PYTHONPATH=$scratch/modules "$python" "$scratch/conan.py" "$scratch/recipes/conan/conanfile.py" "$version") >log 2>&1 ||
+(cd conan && PYTHONPATH=$scratch/modules "$python" "$scratch/run-conan.py" "$scratch/recipes/conan/conanfile.py" "$version") >log 2>&1 ||
     fail "conan: $(tail -n 10 log)"
 uses conan "$scratch/conan/installed"
 
-cat >conda.py <<'PY'
+cat >run-conda.py <<'PY'
 import hashlib, os, subprocess, sys, tarfile
 import jinja2, yaml
 recipe, prefix = sys.argv[1:]
@@ -151,6 +151,6 @@ subprocess.run(recipe["build"]["script"] + f" --no-index --target {prefix}", she
 for module in recipe["test"]["imports"]:
     subprocess.run([sys.executable, "-c", f"import {module}; print({module}.__file__)"], check=True, env={"PYTHONPATH": prefix})
 PY
-"$python" conda.py recipes/conda/meta.yaml "$scratch/conda" >log 2>&1 || fail "conda: $(tail -n 10 log)"
+"$python" run-conda.py recipes/conda/meta.yaml "$scratch/conda" >log 2>&1 || fail "conda: $(tail -n 10 log)"
 grep -q "^$scratch/conda/keybits/" log || fail "conda: another package was imported"
 echo "vcpkg, conan, conda: made from the release"

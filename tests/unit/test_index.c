@@ -486,7 +486,12 @@ static void test_wrong_files(void **state)
     }
     kb_features f = features_of(w, 2);
     kb_index_result results[10];
-    for (size_t i = 0; i < file.size; i += 37) { /* refused, or found by the check and safe to use */
+#ifdef KEYBITS_SANITIZED
+    enum { STEP = 149 };
+#else
+    enum { STEP = 37 };
+#endif
+    for (size_t i = 0; i < file.size; i += STEP) { /* refused, or found by the check and safe to use */
         file.data[i] ^= 0x81;
         if (kb_index_load(file.data, file.size, NULL, &again, &error) == KB_OK) {
             size_t count;
