@@ -253,7 +253,8 @@ KB_API kb_status kb_index_check(const kb_index *index);
 typedef struct kb_loop_options {
     uint32_t struct_size;
     int32_t window;        /* the last `window` images are not searched; 0: 20; at least 1 */
-    int32_t checks;        /* images per query that are matched and fitted; 0: 2; up to 1000 */
+    int32_t checks;        /* images per query that are matched and fitted, and where one fits, of other places, which
+                              it must be clearly better than; 0: 2; up to 1000 */
     int32_t island;        /* candidates up to this many images apart form one island; 0: 3 */
     int32_t min_places;    /* the fewest places (kb_fit_report) of a loop; 0: 30 */
     double min_score;      /* of a candidate, relative to the median score of an image with the one before it; 0: 0.5.
