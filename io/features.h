@@ -29,10 +29,10 @@ static inline kb_features io_bytes_view(const void *rows, size_t n, size_t row_b
     return f;
 }
 
-/* A view of both, to read or to fill; one of them may be NULL. */
+/* A view of both, to read or to fill; either may be NULL. */
 static inline kb_features io_features_view(const io_keypoints *keypoints, const io_rows *rows)
 {
-    if (!rows) return io_keypoints_view(keypoints->items, keypoints->count);
+    if (!rows) return keypoints ? io_keypoints_view(keypoints->items, keypoints->count) : io_keypoints_view(NULL, 0);
     kb_features f = io_bytes_view(rows->floats ? (const void *)rows->floats : rows->bytes, rows->count,
                                   rows->width * (rows->floats ? sizeof(float) : 1));
     f.floats = rows->floats != NULL;
