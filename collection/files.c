@@ -9,6 +9,11 @@
 #include "collection/collection.h"
 #include "io/bytes.h"
 
+#ifdef __APPLE__ /* whose names are older than POSIX's */
+#    define st_mtim st_mtimespec
+#    define st_ctim st_ctimespec
+#endif
+
 #define FEATURES_HEAD 48
 #define BLOCK_HEAD 24
 #define PAIR_HEAD 192
