@@ -42,7 +42,8 @@
  *                         lane k of vec u is the u-th 16-bit unit of row k
  *   v_store_rows          the inverse: after v_transpose8, 16 bytes to each row;  v_store_rows32: from 32-bit sums
  *
- * and what single kernels need, at the end of each vec_<set>.h. */
+ * and what single kernels need, at the end of each vec_<set>.h. vec_lanes.h has what the compiler's own operators express
+ * for all sets; vec_x86.h, vec_128.h and vec_interleave.h what several sets have in common. */
 #ifndef KBI_VEC_H
 #define KBI_VEC_H
 
@@ -85,9 +86,7 @@
 #    include "simd/vec_wasm.h"
 #endif
 
-/* As wide as a vec; the compiler's own operators serve for most. */
-typedef float vec_floats __attribute__((vector_size(2 * VEC_LANES)));
-typedef int32_t vec_ints __attribute__((vector_size(2 * VEC_LANES)));
+#define VEC_FLOATS (VEC_LANES / 2) /* 32-bit numbers of a vec */
 
 #if !defined(VEC_WIDENS) && !defined(KBI_VEC_AVX512) /* whose kernels do not need it */
 typedef int16_t vec_shorts __attribute__((vector_size(VEC_LANES)));
@@ -119,6 +118,16 @@ VEC_INLINE void v_store16(void *p, vec_ints a)
 #ifndef VEC_DOUBLES_PRODUCTS
 #    define v_high_twice(a, b)     v_high_s(v_add(a, a), b)
 #    define v_high_by(a, constant) v_high(a, v_set(constant))
+#endif
+
+#ifdef v_sqrt_floats
+/* For RootSIFT: floor((sqrt(in[i]) + 1) / 2) of VEC_ROOTS integers, 0 to 2^20. */
+#    define VEC_ROOTS VEC_FLOATS
+VEC_INLINE void v_roots(const int32_t *in, int32_t *out)
+{
+    vec_floats root = v_sqrt_floats(__builtin_convertvector((vec_ints)v_loadu(in), vec_floats));
+    v_storeu(out, (vec)__builtin_convertvector(root * 0.5f + 0.5f, vec_ints));
+}
 #endif
 
 #endif
