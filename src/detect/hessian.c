@@ -79,7 +79,7 @@ static void top_of_parabola(const int32_t *above, const int32_t *middle, const i
     offset[1] = kbi_half_pixel((xy * x - xx * y) / d);
 }
 
-/* The peaks of row y, whose determinants are at[1], with the rows above and below it. */
+/* Adds the peaks of row y. at[] has the determinants of the rows y - 1, y and y + 1. */
 static void add_peaks(const kbi_search *s, int32_t y, int32_t left, int32_t *const at[3], const uint16_t *peak,
                       int32_t n)
 {
