@@ -114,7 +114,8 @@ int32_t kbi_peaks_row_scalar(const uint8_t *above, const uint8_t *middle, const 
 void kbi_blend_rows_scalar(const uint8_t *a, const uint8_t *b, int32_t width, int32_t weight, uint8_t *out);
 void kbi_resize_row_scalar(const uint8_t *in, int32_t in_width, kbi_resize_map map, int32_t width, uint8_t *out);
 float kbi_disc_angle_scalar(const uint8_t *centre, ptrdiff_t stride);
-void kbi_hessian_blur_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *columns, uint16_t *out);
+void kbi_hessian_blur_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *columns,
+                             uint16_t *const out[2]);
 
 /* ---- the determinant of the Hessian (hessian.c) ---- */
 #define KBI_HESSIAN_BLUR 4 /* pixels on both sides */
@@ -124,9 +125,10 @@ void kbi_hessian_blur_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width
 #define KBI_HESSIAN_W2 15
 #define KBI_HESSIAN_W3 7
 #define KBI_HESSIAN_W4 2
-/* out[i] = 128 times the pixel row[i], blurred. Reads KBI_HESSIAN_BLUR pixels more on every side; columns is room for
- * width + 2 KBI_HESSIAN_BLUR numbers, and no part of out. */
-void kbi_hessian_blur(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *columns, uint16_t *out);
+/* Two rows, which share what they read: out[0][i] = 128 times the pixel row[i], blurred, and out[1][i] of the row below
+ * it. Reads KBI_HESSIAN_BLUR pixels more on every side; columns is room for two times width + 2 KBI_HESSIAN_BLUR,
+ * rounded up, numbers, and no part of out. */
+void kbi_hessian_blur(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *columns, uint16_t *const out[2]);
 /* The determinant xx yy - xy^2 at middle[i], from differences that wrap to 16 bits: xx is middle[i - 1] + middle[i + 1]
  * - 2 middle[i], yy the same across rows, and xy a quarter, rounded down, of above[i - 1] + below[i + 1] - above[i + 1]
  * - below[i - 1]. Reads one more on both sides. */
