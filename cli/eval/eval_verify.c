@@ -191,6 +191,8 @@ static const cli_option verify_options[] = {
     {"list", 0, CLI_OUTPUT(verify_job, list), "FILE.csv", .help = "what was found of every pair"},
     CLI_SECTION("Features"),
     CLI_GROUP(verify_job, pipeline, pipeline_option_groups),
+    CLI_SECTION("Kept rows"),
+    CLI_GROUP(verify_job, pipeline.options, rows_option),
     CLI_GROUP(verify_job, reading, exact_photo_options),
     {0}};
 

@@ -47,6 +47,15 @@ typedef enum kb_pairs {
     KB_PAIRS_INT32 = 0x7fffffff
 } kb_pairs;
 
+/* Which rows of an image are kept. */
+typedef enum kb_rows {
+    KB_ROWS_BOTH = 0, /* oriented ones decide about a pair, and upright ones are taken where they match more of it; with
+                         KB_ORIENTATION_NONE upright ones only */
+    KB_ROWS_ORIENTED, /* by the angle of every keypoint: photographs that are turned against each other */
+    KB_ROWS_UPRIGHT,  /* without angles: more matches of photographs that are not */
+    KB_ROWS_INT32 = 0x7fffffff
+} kb_rows;
+
 /* Told when `done` of `total` items of a step ("describing", "matching") are done; returning 0 cancels. */
 typedef int32_t (*kb_collection_progress)(void *context, const char *step, size_t done, size_t total);
 /* A sentence about what did not stop the work, such as an image that cannot be read. */
@@ -63,7 +72,8 @@ typedef struct kb_collection_options {
     kb_pairs pairs;
     kb_detector detector;
     kb_selection selection;
-    kb_orientation orientation; /* of keypoints; KB_ORIENTATION_NONE: upright rows */
+    kb_orientation orientation; /* of keypoints; KB_ORIENTATION_NONE: upright rows only */
+    kb_rows rows;
     int32_t max_keypoints;      /* 2000 */
     int32_t neighbours;         /* per image, for retrieval and gps: 10 where pairs are expanded, else 30 */
     int32_t overlap;            /* following images, for sequential: 10 */

@@ -32,6 +32,9 @@ typedef struct kb_verify_options {
     double pairs;          /* how many pairs of images the caller tries: chance has the same number. 0: a million, so
                               that a pair is judged alike in every collection */
     int32_t min_places;    /* fewer places are not enough; 0: what chance and repetition ask for */
+    const uint8_t *upright_a, *upright_b; /* upright rows of the keypoints of a and b, whose own rows are oriented: as
+                              many, of as many bytes, without gaps. Where the oriented ones verify a pair, these are
+                              tried too, and the result with more places is taken. Both or neither; NULL: none */
 } kb_verify_options;
 
 typedef struct kb_verification {
@@ -46,6 +49,7 @@ typedef struct kb_verification {
     int32_t distinct;      /* examined inliers that can be told from all other places of the images */
     double model[9];       /* as in kb_fit_report, from a to b */
     double rotation[9], translation[3];
+    kb_look look;          /* the rows that gave the result: KB_LOOK_UPRIGHT or KB_LOOK_ORIENTED */
 } kb_verification;
 
 /* Whether two images show one scene, by their features alone; what collections, indexes and loops rest on. Verified
