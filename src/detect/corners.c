@@ -72,7 +72,7 @@ static float level_weight(const kbi_corners *c, const kbi_level *level)
 
 /* A probe searches PROBE_ROWS in the middle of every PROBE_STEP rows. */
 #define PROBE_ROWS 8
-#define PROBE_STEP 128
+#define PROBE_STEP 256
 
 static void search_probes(const kbi_corners *c, kbi_search *s, int32_t from, int32_t to)
 {
