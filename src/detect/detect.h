@@ -45,7 +45,7 @@ bool kbi_keypoint_before(const kb_keypoint *a, const kb_keypoint *b);
 
 /* Whether there is a selection rule of this number. */
 bool kbi_select_knows(kb_selection rule);
-/* Keeps the n best keypoints by a rule, in place; *count is how many there are then. */
+/* Keeps the n best keypoints by a rule, in place; *count receives their number. */
 kb_status kbi_select(kb_keypoint *keypoints, size_t total, int32_t width, int32_t height, kb_selection rule, size_t n,
                      kb_workspace *workspace, size_t *count);
 /* The workspace of kb_select, which picks up to n of up to `total` keypoints (kbi_workspace_measure). */
@@ -75,7 +75,7 @@ typedef struct kbi_resize_map {
 /* Fills the map for n pixels, `factor` px of the larger image apart, centre i at (i + 0.5) factor - 0.5; kept inside
  * 0..larger - 1. */
 void kbi_resize_plan(kbi_resize_map map, int32_t n, double factor, int32_t larger);
-/* One pixel of it: the index; *weight receives the weight. */
+/* One entry of the map: returns the index; *weight receives the weight. */
 int32_t kbi_resize_place(int32_t i, double factor, int32_t larger, uint8_t *weight);
 /* out[i] = (a[i] (128 - weight) + b[i] weight + 64) / 128 */
 void kbi_blend_rows(const uint8_t *a, const uint8_t *b, int32_t width, int32_t weight, uint8_t *out);

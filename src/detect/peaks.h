@@ -33,8 +33,8 @@ typedef struct kbi_peaks {
     size_t count, room, keep;
     size_t first;    /* peaks before it stay; keep counts from it on */
     float least;     /* weaker peaks cannot go on */
-    /* Of the responses that were added from first on, by their logarithm. So `least` rises with every peak that is
-     * added, long before the list is full: `stronger` of them are in bins above `bin`, fewer than keep. */
+    /* Peaks added since `first`, by the logarithm of their response. So `least` rises long before the list is full:
+     * `stronger` peaks, fewer than keep, are in bins above `bin`. */
     uint32_t histogram[KBI_PEAK_BINS];
     size_t stronger;
     int32_t bin;

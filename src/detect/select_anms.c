@@ -18,7 +18,7 @@ typedef struct raster {
     uint32_t *cell; /* which item stayed there */
 } raster;
 
-/* Below the least radius suppression would be about chance neighbours, and there would be too many cells. */
+/* The min radius: below it suppression would only drop chance neighbours, and there would be too many cells. */
 static double least_radius(const kbi_selection *s)
 {
     return sqrt(2.0 * s->width * s->height / CELLS_A_KEYPOINT / (double)s->total);
@@ -82,7 +82,7 @@ static size_t thin_out(kbi_selection *s, double radius)
     return kept;
 }
 
-/* Thins out by the least radius that leaves no more than n, as far as halving the range a few times finds it. */
+/* Thins out by the min radius that leaves no more than n, found by halving the range RADIUS_STEPS times. */
 static size_t thin_out_to(kbi_selection *s, size_t n)
 {
     double low = least_radius(s), high = 2.0 * (s->width + s->height);

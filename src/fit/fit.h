@@ -203,7 +203,7 @@ typedef struct fit_limits {
     bool believable; /* end when chance would explain whatever may still be found; the pairs are not scratch->part */
 } fit_limits;
 
-/* Looks for the model of least cost. found->score.count is 0 when there is none. */
+/* Looks for the model of min cost. found->score.count is 0 when there is none. */
 void kbi_fit_search(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch,
                    fit_found *found);
 /* The full score; errors stay in scratch->error2. */

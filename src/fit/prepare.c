@@ -176,7 +176,7 @@ static fit_frame frame_of(const fit_input *input, const int32_t *order, int32_t 
     for (int32_t k = 0; k < few; k++)
         values[k] = taxicab(point_of(input, order[kbi_piece((size_t)n, few, k)], second), centre, dimensions);
     double size = median(values, few);
-    for (int32_t k = 0; k < n && !(size > 0); k++) /* most at one place: take the first that is not */
+    for (int32_t k = 0; k < n && !(size > 0); k++) /* most points lie at one place: take the first other one */
         size = taxicab(point_of(input, order[k], second), centre, dimensions);
     if (z) *z = centre[2];
     return (fit_frame){centre[0], centre[1], size > 0 && 1 / size <= DBL_MAX ? 1 / size : 0};

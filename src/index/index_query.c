@@ -107,7 +107,7 @@ static void score_segments(query *q)
 
 /* ---- scores ---- */
 
-/* The other words that rows are near to: many true matches are there, on small or blurred images most. */
+/* Rows also look into the next nearest words: many true matches are there, above all on small or blurred images. */
 static kb_status query_probe(query *q, const kb_features *f, size_t probes, kb_workspace *ws, kb_error *error)
 {
     uint64_t self = q->bag.self;
@@ -213,7 +213,7 @@ static size_t take_best(const query *q, kb_index_result *results, size_t capacit
 
 /* ---- verification ---- */
 
-/* Those whose geometry was found come before the others. */
+/* Images with a verified geometry come before the others. */
 static bool verified_better(const kb_index_result *a, const kb_index_result *b)
 {
     return (a->inliers > 0) != (b->inliers > 0) ? a->inliers > 0 : a->score > b->score;

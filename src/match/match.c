@@ -3,8 +3,8 @@
 /* Nearest neighbours, in one pass over the matrix of distances.
  *
  * The matrix has a row per row of a and a column per row of b. It is walked once, in tiles that fit into the first
- * level of the cache. Every distance serves both directions: it may be the least of its row (a's nearest b) and the
- * least of its column (b's nearest a). Workers claim rows of a until none is left; each keeps its own minima of the
+ * level of the cache. Every distance serves both directions: it may be the min of its row (a's nearest b) and the
+ * min of its column (b's nearest a). Workers claim rows of a until none is left; each keeps its own minima of the
  * columns, which are merged at the end. Minima with ties to the lowest index do not depend on how the matrix is split,
  * so neither do the matches. */
 #include <math.h>
@@ -64,7 +64,7 @@ static void neighbour_update(const kbi_neighbours *table, size_t i, uint32_t key
     table->index[i] = (int32_t)(first + (key & 0xffff));
 }
 
-/* A distance that is not the least of its tile may still be the second least of all. */
+/* A distance that is not the min of its tile may still be the second smallest of all. */
 static void second_update(const kbi_neighbours *table, size_t i, uint32_t key)
 {
     float distance = (float)(key >> 16);

@@ -91,7 +91,7 @@ VEC_INLINE uint32_t widen_key(uint32_t key, int lane, size_t first)
     return key / STEPS << 16 | (uint32_t)(first + key % STEPS * VEC_LANES + (uint32_t)lane);
 }
 
-/* Brings the least two keys of a row of a up to date. */
+/* Updates the two smallest keys of a row of a. */
 VEC_INLINE void tile_take_nearest(vec nearest, vec next, size_t first, uint32_t *best, uint32_t *second)
 {
     int lane, lane2;

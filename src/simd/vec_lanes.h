@@ -11,17 +11,17 @@ typedef int16_t vec_s16 __attribute__((vector_size(2 * VEC_LANES)));
 typedef uint32_t vec_u32 __attribute__((vector_size(2 * VEC_LANES)));
 typedef int32_t vec_ints __attribute__((vector_size(2 * VEC_LANES)));
 typedef float vec_floats __attribute__((vector_size(2 * VEC_LANES)));
-typedef uint16_t vec_aligned __attribute__((vector_size(2 * VEC_LANES), may_alias));
-typedef uint16_t vec_anywhere __attribute__((vector_size(2 * VEC_LANES), may_alias, aligned(1)));
+typedef vec vec_aligned __attribute__((may_alias));
+typedef vec vec_anywhere __attribute__((may_alias, aligned(1)));
 
 typedef struct vec_pair {
     vec low, high;
 } vec_pair;
 
-VEC_INLINE vec v_load(const void *p) { return (vec) * (const vec_aligned *)p; }
-VEC_INLINE vec v_loadu(const void *p) { return (vec) * (const vec_anywhere *)p; }
-VEC_INLINE void v_store(void *p, vec a) { *(vec_aligned *)p = (vec_aligned)a; }
-VEC_INLINE void v_storeu(void *p, vec a) { *(vec_anywhere *)p = (vec_anywhere)a; }
+VEC_INLINE vec v_load(const void *p) { return *(const vec_aligned *)p; }
+VEC_INLINE vec v_loadu(const void *p) { return *(const vec_anywhere *)p; }
+VEC_INLINE void v_store(void *p, vec a) { *(vec_aligned *)p = a; }
+VEC_INLINE void v_storeu(void *p, vec a) { *(vec_anywhere *)p = a; }
 VEC_INLINE vec v_set(int v) { return (vec)((vec_u16){0} + (uint16_t)v); }
 VEC_INLINE vec v_set32(uint32_t v) { return (vec)((vec_u32){0} + v); }
 VEC_INLINE vec v_zero(void) { return (vec)(vec_u16){0}; }

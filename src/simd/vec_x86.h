@@ -6,6 +6,10 @@
 
 #include "simd/vec_interleave.h"
 
+/* By the operator gcc 12 keeps fewer numbers in registers: matching took 2 % more instructions. */
+#undef v_shl
+#define v_shl(a, n) VEC_OP(slli_epi16)(a, n)
+
 #define VEC_BINARY(name, intrinsic)                                                                                    \
     VEC_INLINE vec name(vec a, vec b) { return VEC_OP(intrinsic)(a, b); }
 VEC_BINARY(v_high, mulhi_epu16)
