@@ -9,6 +9,11 @@
 #include "collection/collection.h"
 #include "io/bytes.h"
 
+#ifdef __APPLE__ /* whose names are older than POSIX's */
+#    define st_mtim st_mtimespec
+#    define st_ctim st_ctimespec
+#endif
+
 #define FEATURES_HEAD 48
 #define BLOCK_HEAD 24
 #define PAIR_HEAD 192
@@ -58,10 +63,11 @@ static uint64_t content_hash(const char *path)
 {
     io_mapping file;
     if (!io_mapping_open(path, &file, NULL)) return 0;
-    size_t whole = file.size & ~(size_t)7;
+    const size_t whole = file.size & ~(size_t)7;
+    const uint64_t size = file.size;
     uint64_t hash = kbi_sum_words(KBI_SUM_START, file.data, whole);
     hash = collection_hash(hash, file.data + whole, file.size - whole);
-    hash = collection_hash(hash, &(uint64_t){file.size}, 8);
+    hash = collection_hash(hash, &size, sizeof size);
     io_mapping_close(&file);
     return hash;
 }

@@ -79,7 +79,7 @@ static void top_of_parabola(const int32_t *above, const int32_t *middle, const i
     offset[1] = kbi_half_pixel((xy * x - xx * y) / d);
 }
 
-/* The peaks of row y. */
+/* Adds the peaks of row y. */
 static void add_peaks(const kbi_search *s, int32_t y, int32_t left, const hessian_rows *rows, int32_t n)
 {
     const int32_t *above = rows->determinant[(y - 1) % 3], *middle = rows->determinant[y % 3];
