@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the detectors share: the job as the public calls hand it on, the row functions that do the work, the order of
- * keypoints. The row functions are pure: they read and write only what they are given, so that other variants of
- * them can take their place. */
+/* Shared by the detectors: the job as the public calls hand it on, the row functions that do the work, and the order of
+ * keypoints. The row functions are pure: they use nothing but their arguments, so that kernels can take their place. */
 #ifndef KBI_DETECT_H
 #define KBI_DETECT_H
 
@@ -53,7 +52,7 @@ kb_status kbi_select(kb_keypoint *keypoints, size_t total, int32_t width, int32_
 kb_status kbi_select_measure(size_t total, size_t n, int32_t width, int32_t height, kb_selection rule,
                              kb_workspace *workspace);
 
-/* What is sorted: the response, turned over so that the strongest comes first, and below it the index. */
+/* A key for sorting: the inverted response in the upper half, so that the strongest comes first; the index below. */
 uint64_t kbi_keypoint_entry(const kb_keypoint *keypoints, size_t index);
 /* Sorts n entries by the total order of the keypoints at their indices; equal ones keep their order. spare holds n
  * more. */
@@ -68,10 +67,10 @@ typedef struct kbi_resize_map {
     int32_t *index;
     uint8_t *weight;
     /* For vectors, or NULL. Two numbers per pixel: how far its two places are from the index of the first of its group,
-     * and their weights, both below 128. A pixel that lies on one of the larger image would have the weight 128: it
-     * takes that one twice, with 64 each time. */
+     * and their weights, both below 128. A pixel that hits one of the larger image exactly would have the weight 128;
+     * its two places are that pixel, with weights of 64. */
     uint8_t *pair, *mix;
-    int32_t group; /* pixels, as many as the kernel resize_row wants: resize_group of kernels.h */
+    int32_t group; /* pixels per group: resize_group of the kernels (kernels.h) */
 } kbi_resize_map;
 /* Fills the map for n pixels, `factor` px of the larger image apart, centre i at (i + 0.5) factor - 0.5; kept inside
  * 0..larger - 1. */
@@ -164,7 +163,7 @@ kb_status kbi_orient_measure(const kb_image *image, size_t n, const kb_parallel 
 
 /* ---- direction by gradients (gradient.c) ---- */
 #define KBI_GRADIENT_CELLS 10  /* a side, of 4x4 px each */
-#define KBI_GRADIENT_SIDE 8    /* of the cells with a gradient: all but the outer ones */
+#define KBI_GRADIENT_SIDE 8    /* cells with a gradient per side: the outer ring has none */
 #define KBI_GRADIENT_STRIDE 12 /* of rows of cells: the border is repeated on both sides */
 #define KBI_GRADIENT_ROOM (KBI_GRADIENT_CELLS * KBI_GRADIENT_STRIDE + 4) /* of cells; the last four are not used */
 #define KBI_GRADIENT_REACH 20  /* px up and left of the centre; one less down and right */

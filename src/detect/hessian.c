@@ -67,18 +67,19 @@ static void blur_rows(const kbi_search *s, int32_t left, int32_t width, int32_t 
     s->kernels->hessian_blur(kbi_level_pixel(s->level, left - 1, y), s->level->stride, width + 2, rows->columns, out);
 }
 
-/* From the pixel to the top of the parabola through the nine determinants around it. */
+/* From the pixel to the top of the parabola through the nine determinants around it, whose sums and differences 32 bits
+ * hold. */
 static void top_of_parabola(const int32_t *above, const int32_t *middle, const int32_t *below, double offset[2])
 {
-    double x = 0.5 * ((double)middle[1] - middle[-1]), y = 0.5 * ((double)below[0] - above[0]);
-    double xx = (double)middle[1] + middle[-1] - 2.0 * middle[0], yy = (double)below[0] + above[0] - 2.0 * middle[0];
-    double xy = 0.25 * ((double)below[1] + above[-1] - above[1] - below[-1]), d = xx * yy - xy * xy;
+    double x = 0.5 * (middle[1] - middle[-1]), y = 0.5 * (below[0] - above[0]);
+    double xx = middle[1] + middle[-1] - 2 * middle[0], yy = below[0] + above[0] - 2 * middle[0];
+    double xy = 0.25 * (below[1] + above[-1] - above[1] - below[-1]), d = xx * yy - xy * xy;
     if (d <= 0) return; /* a ridge: no top */
     offset[0] = kbi_half_pixel((xy * y - yy * x) / d);
     offset[1] = kbi_half_pixel((xy * x - xx * y) / d);
 }
 
-/* The peaks of row y. */
+/* Adds the peaks of row y. */
 static void add_peaks(const kbi_search *s, int32_t y, int32_t left, const hessian_rows *rows, int32_t n)
 {
     const int32_t *above = rows->determinant[(y - 1) % 3], *middle = rows->determinant[y % 3];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* -O2: more copies of its loops bring nothing. */
-/* From the caller's pairs to those that take part: finite, different, best first, normalised. */
+/* Makes the list that the search works on: finite pairs, duplicates dropped, best first, normalised. */
 #include <math.h>
 
 #include "fit/fit.h"
@@ -109,8 +109,8 @@ static int32_t *find_point(const point_set *set, int32_t i)
     }
 }
 
-/* Keeps of the pairs in order[], best first, those that share no point with a better one. The table has 2 x size
- * places; `room` has 5 n doubles for the bitmaps and hashes, of which each bitmap takes at most n. */
+/* Drops every pair of order[] (best first) that shares a point with a better one. The table has 2 x size places; `room`
+ * has 5 n doubles for bitmaps and hashes; a bitmap takes at most n. */
 static int32_t drop_duplicates(const fit_input *input, int32_t *order, int32_t n, int32_t *table, size_t size,
                                double *room)
 {

@@ -113,7 +113,7 @@ static bool new_place(const fit_pairs *pairs, int32_t *table, size_t mask, int32
 
 int32_t kbi_fit_places(const fit_pairs *pairs, const int32_t *list, int32_t n, const fit_scratch *scratch, int32_t *out)
 {
-    int32_t *table = (int32_t *)(void *)scratch->part.x1, count = 0; /* 8 n entries, of which less than 4 n are used */
+    int32_t *table = (int32_t *)(void *)scratch->part.x1, count = 0; /* room for 8 n entries; fewer than 4 n are used */
     size_t size = 4;
     while (size < 2 * (size_t)n) size *= 2;
     memset(table, 0, size * sizeof *table);
@@ -174,7 +174,8 @@ static int32_t independent_pairs(const fit_pairs *pairs, const fit_scratch *scra
     return count_cells(pairs, places, all, false, scratch);
 }
 
-/* Whether so many independent inliers are more than chance explains among n pairs, and the candidates left behind. */
+/* Whether `inliers` independent inliers among n pairs, and the candidates left behind, are more than chance
+ * explains. */
 static bool believable(const fit_kind *kind, const fit_pairs *pairs, int32_t n, int32_t inliers)
 {
     double all = ceil(n * pairs->candidates);

@@ -2,7 +2,6 @@
 /* The k nearest rows of every row. The Hamming kernel gives the two nearest of a tile, which is all that k = 2 takes.
  * For a larger k several tiles are compared first; then the k-th best so far is a bound, and only a tile whose second
  * nearest is before it can have further rows among the k best. Such tiles are gone through row by row. */
-#include "common/cpu.h"
 #include "common/features.h"
 #include "match/kernels.h"
 #include "match/row_set.h"

@@ -11,7 +11,6 @@
 #include <stdatomic.h>
 
 #include "common/common.h"
-#include "common/cpu.h"
 #include "common/features.h"
 #include "common/options.h"
 #include "match/kernels.h"
@@ -238,8 +237,7 @@ kb_status kb_match_features(const kb_features *given_a, const kb_features *given
     kbi_error_clear(error);
     if (!count) return kbi_fail(error, KB_E_ARGUMENT, "count: a pointer is NULL");
     *count = 0;
-    if (KBI_STRUCT_READ(kb_match_options, &o, options) != KB_OK) return kbi_fail_struct(error);
-    kb_status status = kbi_options_complete(match_options, KBI_COUNT(match_options), &o, error);
+    kb_status status = KBI_OPTIONS_READ(kb_match_options, match_options, &o, options, error);
     if (status == KB_OK) status = kbi_features_read(&a, given_a, "a", KBI_ROWS, INT32_MAX, error);
     if (status == KB_OK) status = kbi_features_read(&b, given_b, "b", KBI_ROWS, INT32_MAX, error);
     if (status == KB_OK) status = kbi_features_comparable(&a, &b, error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The points of a circle, whose numbers are stored four at a time: those that are inside moved to the front, and the
- * next four overwrite the rest. */
+/* Lists the points in a circle. Four numbers are stored at a time, with the points inside moved to the front; the next
+ * four overwrite the others. */
 #ifndef KBI_TMPL_CIRCLE_H
 #define KBI_TMPL_CIRCLE_H
 

@@ -220,20 +220,21 @@ VEC_INLINE uint32_t determinant_peaks(const int32_t *above, const int32_t *middl
     return words_above(here, words_max(before, below_limit)) & ~words_above(after, here);
 }
 
+#ifdef KBI_VEC_AVX512
+
 /* Not 0 when one of the determinants from `middle` on reaches the limit, and those above and below it do not exceed
  * it. */
 VEC_INLINE uint32_t determinants_promise(const int32_t *above, const int32_t *middle, const int32_t *below,
                                          vec below_limit)
 {
-    vec less = v_add32(v_loadu(below), v_set32(UINT32_MAX)); /* determinants are far above the smallest number */
-    return words_above(v_loadu(middle), words_max(words_max(v_loadu(above), less), below_limit));
+    vec here = v_loadu(middle);
+    return words_above(here, words_max(v_loadu(above), below_limit)) & ~words_above(v_loadu(below), here);
 }
 
 /* Bits of the vecs from `start` on with a promise. The last one overlaps the one before. */
 VEC_INLINE uint64_t promising_vecs(const int32_t *above, const int32_t *middle, const int32_t *below, int32_t start,
                                    int32_t vecs, int32_t last, vec below_limit)
 {
-#ifdef KBI_VEC_AVX512
     uint16_t promise[WORDS_STRETCH] = {0};
     int32_t i = 0;
     for (; i + 4 <= vecs && start + WORDS * i + 48 <= last; i += 4)
@@ -248,15 +249,37 @@ VEC_INLINE uint64_t promising_vecs(const int32_t *above, const int32_t *middle, 
     }
     return (uint64_t)_mm512_test_epi16_mask(v_loadu(promise + 32), v_loadu(promise + 32)) << 32 |
            _mm512_test_epi16_mask(v_loadu(promise), v_loadu(promise));
-#else
-    uint64_t bits = 0;
-    for (int32_t i = 0; i < vecs; i++) {
-        int32_t at = kbi_min_i(start + WORDS * i, last);
-        bits |= (uint64_t)(determinants_promise(above + at, middle + at, below + at, below_limit) != 0) << i;
-    }
-    return bits;
-#endif
 }
+
+#else
+
+/* The same, as lanes of ones. */
+VEC_INLINE vec determinants_promise(const int32_t *above, const int32_t *middle, const int32_t *below, int32_t at,
+                                    vec below_limit)
+{
+    vec here = v_loadu(middle + at), more = _mm256_cmpgt_epi32(here, words_max(v_loadu(above + at), below_limit));
+    return _mm256_andnot_si256(_mm256_cmpgt_epi32(v_loadu(below + at), here), more);
+}
+
+/* Four vecs become one, which has all ones in a half of 128 bits as one word each. */
+VEC_INLINE uint64_t promising_vecs(const int32_t *above, const int32_t *middle, const int32_t *below, int32_t start,
+                                   int32_t vecs, int32_t last, vec below_limit)
+{
+    uint64_t bits = 0;
+    for (int32_t i = 0; i < vecs; i += 4) {
+        vec p[4];
+        VEC_UNROLL
+        for (int32_t k = 0; k < 4; k++)
+            p[k] = determinants_promise(above, middle, below, kbi_min_i(start + WORDS * (i + k), last), below_limit);
+        vec all = _mm256_packs_epi16(_mm256_packs_epi32(p[0], p[1]), _mm256_packs_epi32(p[2], p[3]));
+        __m128i any = _mm_or_si128(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+        int none = _mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(any, _mm_setzero_si128())));
+        bits |= (uint64_t)(none ^ 15) << i;
+    }
+    return vecs < WORDS_STRETCH ? bits & (((uint64_t)1 << vecs) - 1) : bits;
+}
+
+#endif
 
 VEC_KERNEL int32_t KERNEL(hessian_peaks)(const int32_t *above, const int32_t *middle, const int32_t *below,
                                          int32_t width, int32_t limit, uint16_t *x)

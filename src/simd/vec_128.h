@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the sets of 128 bits have in common: SSE4.2, NEON and WebAssembly. Included before what they bring. */
+/* Operations that SSE4.2, NEON and WebAssembly share, the sets of 128 bits. They define vec, VEC_OP and v_join8
+ * first. */
 #ifndef KBI_VEC_128_H
 #define KBI_VEC_128_H
 
 #define v_load2(p, step)                ((void)(step), v_loadu(p))
-#define v_set8_two(first, second)       ((void)(second), v_set((first) * 257))
+#define v_set8_two(first, second)       ((void)(second), v_set((first)*257))
 #define v_each16(p)                     v_loadu(p)
 #define v_store16_each(rows, offset, a) v_storeu((rows)[0] + (offset), a)
 #include "simd/vec_interleave.h"

@@ -35,7 +35,7 @@ VEC_INLINE vec v_eight_bytes(const uint8_t *p)
     memcpy(&eight, p, 8);
     return _mm256_set1_epi64x(eight);
 }
-/* The bytes of b where those of `second` have their highest bit. */
+/* Bytes of b where the bytes of `second` have their highest bit, else of a. */
 VEC_INLINE vec v_blend8(vec a, vec b, vec second)
 {
 #if defined(__clang__)
@@ -94,7 +94,7 @@ VEC_INLINE float v_top_float(__m256 a)
     return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
 }
 
-#define VEC_WIDENS /* by one instruction, where compilers take four */
+#define VEC_WIDENS      /* by one instruction, where compilers take four */
 #define v_widen16(p)    ((vec_ints)_mm256_cvtepu16_epi32(v_loadu_half(p)))
 #define v_widen16_s(p)  ((vec_ints)_mm256_cvtepi16_epi32(v_loadu_half(p)))
 #define v_store16(p, a) v_store_even(p, (vec)(a))

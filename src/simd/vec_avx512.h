@@ -56,9 +56,6 @@ VEC_INLINE vec v_replace(vec a, int lane, vec b) { return _mm512_mask_blend_epi1
 
 #define VEC_TABLE_64       /* a window is one table: simd/tmpl_window_64.h */
 #define VEC_WINDOW_FIRST 0 /* the index of the first byte */
-VEC_INLINE vec v_low_twice(vec a)
-{
-    return _mm512_or_si512(_mm512_slli_epi32(a, 16), v_and(a, v_set32(0xffff)));
-}
+VEC_INLINE vec v_low_twice(vec a) { return _mm512_or_si512(_mm512_slli_epi32(a, 16), v_and(a, v_set32(0xffff))); }
 
 #endif

@@ -5,16 +5,14 @@
 #define KBI_VEC_LANES_H
 
 /* A vec as lanes of another type, and in memory, where it may alias anything. */
-#define VEC_OF(type, ...) type __attribute__((vector_size(2 * VEC_LANES), ##__VA_ARGS__))
-typedef VEC_OF(uint8_t) vec_u8;
-typedef VEC_OF(uint16_t) vec_u16;
-typedef VEC_OF(int16_t) vec_s16;
-typedef VEC_OF(uint32_t) vec_u32;
-typedef VEC_OF(int32_t) vec_ints;
-typedef VEC_OF(float) vec_floats;
-typedef VEC_OF(uint16_t, may_alias) vec_aligned;
-typedef VEC_OF(uint16_t, may_alias, aligned(1)) vec_anywhere;
-#undef VEC_OF
+typedef uint8_t vec_u8 __attribute__((vector_size(2 * VEC_LANES)));
+typedef uint16_t vec_u16 __attribute__((vector_size(2 * VEC_LANES)));
+typedef int16_t vec_s16 __attribute__((vector_size(2 * VEC_LANES)));
+typedef uint32_t vec_u32 __attribute__((vector_size(2 * VEC_LANES)));
+typedef int32_t vec_ints __attribute__((vector_size(2 * VEC_LANES)));
+typedef float vec_floats __attribute__((vector_size(2 * VEC_LANES)));
+typedef uint16_t vec_aligned __attribute__((vector_size(2 * VEC_LANES), may_alias));
+typedef uint16_t vec_anywhere __attribute__((vector_size(2 * VEC_LANES), may_alias, aligned(1)));
 
 typedef struct vec_pair {
     vec low, high;
@@ -27,10 +25,10 @@ VEC_INLINE void v_storeu(void *p, vec a) { *(vec_anywhere *)p = (vec_anywhere)a;
 VEC_INLINE vec v_set(int v) { return (vec)((vec_u16){0} + (uint16_t)v); }
 VEC_INLINE vec v_set32(uint32_t v) { return (vec)((vec_u32){0} + v); }
 VEC_INLINE vec v_zero(void) { return (vec)(vec_u16){0}; }
-VEC_INLINE vec v_ones(void) { return (vec)~(vec_u16){0}; }
+VEC_INLINE vec v_ones(void) { return (vec) ~(vec_u16){0}; }
 
-#define VEC_BINARY(name, lanes, operator)                                                                              \
-    VEC_INLINE vec name(vec a, vec b) { return (vec)((lanes)a operator(lanes) b); }
+#define VEC_BINARY(name, lanes, op)                                                                                    \
+    VEC_INLINE vec name(vec a, vec b) { return (vec)((lanes)a op(lanes) b); }
 VEC_BINARY(v_add, vec_u16, +)
 VEC_BINARY(v_sub, vec_u16, -)
 VEC_BINARY(v_mul, vec_u16, *)

@@ -17,9 +17,9 @@ typedef uint16x8_t vec;
 #define U32(a) ((uint32x4_t)(a))
 #define S32(a) ((int32x4_t)(a))
 
-#define VEC_OP(name)         n_##name
-#define n_unpacklo_epi16     vzip1q_u16
-#define n_unpackhi_epi16     vzip2q_u16
+#define VEC_OP(name)           n_##name
+#define n_unpacklo_epi16       vzip1q_u16
+#define n_unpackhi_epi16       vzip2q_u16
 #define n_unpacklo_epi32(a, b) ((vec)vzip1q_u32(U32(a), U32(b)))
 #define n_unpackhi_epi32(a, b) ((vec)vzip2q_u32(U32(a), U32(b)))
 #define n_unpacklo_epi64(a, b) ((vec)vzip1q_u64((uint64x2_t)(a), (uint64x2_t)(b)))

@@ -13,12 +13,12 @@
 typedef __m128i vec;
 #include "simd/vec_lanes.h"
 
-#define v_dot_pairs(sums, a, b)     v_add32(sums, _mm_madd_epi16(a, b))
-#define v_eight_bytes(p)            _mm_loadl_epi64((const __m128i *)(const void *)(p))
-#define v_two_rows(a, b)            _mm_unpacklo_epi64(a, b)
-#define v_blend8(a, b, second)      _mm_blendv_epi8(a, b, second)
-#define v_join8(a, b)               _mm_packus_epi16(a, b)
-#define v_widen8(p)                 _mm_cvtepu8_epi16(v_eight_bytes(p))
+#define v_dot_pairs(sums, a, b) v_add32(sums, _mm_madd_epi16(a, b))
+#define v_eight_bytes(p)        _mm_loadl_epi64((const __m128i *)(const void *)(p))
+#define v_two_rows(a, b)        _mm_unpacklo_epi64(a, b)
+#define v_blend8(a, b, second)  _mm_blendv_epi8(a, b, second)
+#define v_join8(a, b)           _mm_packus_epi16(a, b)
+#define v_widen8(p)             _mm_cvtepu8_epi16(v_eight_bytes(p))
 #include "simd/vec_128.h"
 
 #include "simd/vec_x86.h"

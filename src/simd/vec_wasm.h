@@ -13,7 +13,7 @@
 typedef v128_t vec;
 #include "simd/vec_lanes.h"
 
-#define VEC_OP(name)         w_##name
+#define VEC_OP(name)           w_##name
 #define w_unpacklo_epi16(a, b) wasm_i16x8_shuffle(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define w_unpackhi_epi16(a, b) wasm_i16x8_shuffle(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
 #define w_unpacklo_epi32(a, b) wasm_i32x4_shuffle(a, b, 0, 4, 1, 5)
@@ -121,7 +121,8 @@ VEC_INLINE void v_window_at(const vec_window *w, vec index, int rows, vec *upper
 
 VEC_INLINE vec v_dot8(vec bytes, vec weights)
 {
-    return v_add(v_mul(v_and(bytes, v_set(255)), v_and(weights, v_set(255))), v_mul(v_shr(bytes, 8), v_shr(weights, 8)));
+    return v_add(v_mul(v_and(bytes, v_set(255)), v_and(weights, v_set(255))),
+                 v_mul(v_shr(bytes, 8), v_shr(weights, 8)));
 }
 VEC_INLINE void v_mix8(vec a, vec b, int first, int second, vec *low, vec *high)
 {

@@ -25,7 +25,10 @@ VEC_BINARY(v_dot8, maddubs_epi16)
 VEC_INLINE vec v_abs(vec a) { return VEC_OP(abs_epi16)(a); }
 VEC_INLINE vec v_sum_pairs8(vec a) { return v_dot8(a, v_set(0x0101)); }
 
-VEC_INLINE vec_pair v_pair(vec a, vec b) { return (vec_pair){VEC_OP(unpacklo_epi16)(a, b), VEC_OP(unpackhi_epi16)(a, b)}; }
+VEC_INLINE vec_pair v_pair(vec a, vec b)
+{
+    return (vec_pair){VEC_OP(unpacklo_epi16)(a, b), VEC_OP(unpackhi_epi16)(a, b)};
+}
 VEC_INLINE vec v_narrow_shr6(vec_pair a) { return VEC_OP(packus_epi32)(v_shr32(a.low, 6), v_shr32(a.high, 6)); }
 VEC_INLINE void v_madd(vec_pair *sum, vec_pair a, const int16_t w[2])
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The intrinsics of AVX-512 that vec_avx512.h uses, as functions in plain C: SIMDe's, and those that its release 0.7.4
- * lacks. For tests only (KB_EMULATE_AVX512). */
+/* The intrinsics of AVX-512 as functions in plain C: SIMDe's, and own ones where its release 0.7.4 lacks them. For
+ * tests only (KB_EMULATE_AVX512). */
 #ifndef KBI_VEC_AVX512_EMULATED_H
 #define KBI_VEC_AVX512_EMULATED_H
 
