@@ -7,9 +7,9 @@
  * median score of an image with the one before it. Places that look alike, such as the doors of a corridor, may well
  * fit geometrically; but then they are alike to several places. So a loop must have clearly more similar matches than
  * the most similar images of other places, those of the last images too; less clearly where they are far more similar
- * than the matches of unrelated photographs. The place of the query goes back as long as images are similar to it; where
- * nothing shows another place, only nearly the same view is a loop. A place that was returned to is one with its first
- * pass, so that a third pass does not find the second to be another place.
+ * than the matches of unrelated photographs. The place of the query goes back as long as images are similar to it;
+ * where nothing shows another place, only nearly the same view is a loop. A place that was returned to is one with its
+ * first pass, so that a third pass does not find the second to be another place.
  *
  * A loop must have a plane, too: a homography with min_places places. Epipolar lines alone are met by any row of doors.
  *
