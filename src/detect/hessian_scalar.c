@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os on x86: for old processors. */
 /* The blur of hessian.c for cores without vectors. It gives the same results as hessian_rows.h. */
 #include "detect/detect.h"
 

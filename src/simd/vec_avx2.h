@@ -139,6 +139,7 @@ VEC_INLINE void v_madd(vec_pair *sum, vec_pair a, const int16_t w[2])
 
 VEC_INLINE void v_load_rows(const uint8_t *const rows[VEC_LANES], size_t offset, vec out[8])
 {
+    VEC_PEEL
     for (int k = 0; k < 8; k++) {
         __m128i low = _mm_loadu_si128((const __m128i *)(const void *)(rows[k] + offset));
         out[k] = _mm256_inserti128_si256(_mm256_castsi128_si256(low),
@@ -148,6 +149,7 @@ VEC_INLINE void v_load_rows(const uint8_t *const rows[VEC_LANES], size_t offset,
 
 VEC_INLINE void v_store_rows(const vec in[8], uint8_t *const rows[VEC_LANES], size_t offset)
 {
+    VEC_PEEL
     for (int k = 0; k < 8; k++) {
         _mm_storeu_si128((__m128i *)(void *)(rows[k] + offset), _mm256_castsi256_si128(in[k]));
         _mm_storeu_si128((__m128i *)(void *)(rows[k + 8] + offset), _mm256_extracti128_si256(in[k], 1));
@@ -157,13 +159,17 @@ VEC_INLINE void v_store_rows(const vec in[8], uint8_t *const rows[VEC_LANES], si
 /* Four 32-bit values of each row. */
 VEC_INLINE void v_store_rows32(const vec_pair in[4], uint32_t *const rows[VEC_LANES], size_t offset)
 {
+    VEC_PEEL
     for (int half = 0; half < 2; half++) {
         vec r[4], a[4];
+        VEC_PEEL
         for (int i = 0; i < 4; i++) r[i] = half ? in[i].high : in[i].low;
+        VEC_PEEL
         for (int i = 0; i < 2; i++) {
             a[i] = _mm256_unpacklo_epi32(r[2 * i], r[2 * i + 1]);
             a[i + 2] = _mm256_unpackhi_epi32(r[2 * i], r[2 * i + 1]);
         }
+        VEC_PEEL
         for (int i = 0; i < 4; i++) {
             vec four = i & 1 ? _mm256_unpackhi_epi64(a[i & 2], a[(i & 2) + 1])
                              : _mm256_unpacklo_epi64(a[i & 2], a[(i & 2) + 1]);

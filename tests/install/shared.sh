@@ -27,4 +27,4 @@ LD_LIBRARY_PATH=${library%/*} check "$scratch/consumer"
 strip -o "$scratch/stripped.so" "$library"
 bytes=$(stat -c %s "$scratch/stripped.so")
 echo "libkeybits.so: $bytes bytes"
-[ "$bytes" -lt 740000 ] || { echo "libkeybits.so: more than 740000"; exit 1; }
+[ "$bytes" -lt 700000 ] || { echo "libkeybits.so: more than 700000"; exit 1; }
