@@ -47,7 +47,7 @@ configured:
 	    -DCMAKE_INSTALL_PREFIX=$(PREFIX) --log-level=WARNING
 
 setup-list:
-	@scripts/setup --list build learn bench test test-all lint python wheels web bench-web bench-instructions models
+	@scripts/setup --list build learn bench test test-all lint python wheels web bench-web bench-instructions models release
 
 demo: program
 	@scripts/demo $(BUILD)
@@ -129,7 +129,7 @@ deb: everything
 	cd $(BUILD) && cpack -G DEB
 
 release:
-	@scripts/setup build python wheels web amalgamation
+	@scripts/setup release
 	@JOBS=$(JOBS) scripts/release dist
 
 clean:

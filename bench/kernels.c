@@ -118,10 +118,12 @@ static int compare_words(const void *a, const void *b)
 /* Blurred rows and their determinants; the limit is what one in 32 of them reach, as on photographs. */
 static void prepare_determinants(void)
 {
-    static uint16_t columns_only[WIDTH];
+    static uint16_t columns_only[2 * (WIDTH + KBI_ALIGN)];
     static int32_t sorted[WIDTH];
-    for (int y = 0; y < 18; y++)
-        kbi_hessian_blur(pixels + (y + 4) * WIDTH + 4, WIDTH, WIDTH - 8, columns_only, blurred + y * WIDTH);
+    for (int y = 0; y < 18; y += 2) {
+        uint16_t *const out[2] = {blurred + y * WIDTH, blurred + (y + 1) * WIDTH};
+        kbi_hessian_blur(pixels + (y + 4) * WIDTH + 4, WIDTH, WIDTH - 8, columns_only, out);
+    }
     for (int y = 0; y < 16; y++) {
         const uint16_t *above = blurred + y * WIDTH + 1;
         kbi_hessian_row(above, above + WIDTH, above + 2 * WIDTH, WIDTH - 2, determinants[y]);
@@ -275,9 +277,10 @@ static void run_peaks(const kbi_kernels *k)
 }
 static void run_hessian_blur(const kbi_kernels *k)
 {
-    static uint16_t deep_out[2][WIDTH];
-    for (int y = 4; y < 68; y++)
-        k->detect->hessian_blur(pixels + y * WIDTH + 4, WIDTH, WIDTH - 8, deep_out[0], deep_out[1]);
+    static uint16_t columns_only[2 * (WIDTH + KBI_ALIGN)], deep_out[2][WIDTH];
+    for (int y = 4; y < 68; y += 2)
+        k->detect->hessian_blur(pixels + y * WIDTH + 4, WIDTH, WIDTH - 8, columns_only,
+                                (uint16_t *const[]){deep_out[0], deep_out[1]});
 }
 static void run_hessian(const kbi_kernels *k)
 {

@@ -208,6 +208,25 @@ const cli_option looks_option[] = {
              "(default: all but guided)"},
     {0}};
 
+static const char *const cli_rows[] = {"both", "oriented", "upright", NULL};
+
+static bool check_rows(cli_common *common, const char *option, const char *text, void *job)
+{
+    const char *fault = pipeline_rows_fault(job);
+    (void)option, (void)text;
+    if (!fault) return true;
+    common->exit_code = cli_usage_error(common, "--rows and --orientation: %s", fault);
+    return false;
+}
+
+const cli_option rows_option[] = {
+    CLI_CHECK(check_rows),
+    {"rows", 0, CLI_CHOICE(pipeline_options, rows, ROWS_BOTH), "KIND", "both", .words = cli_rows,
+     .help = "oriented: by the angle of every keypoint, for photographs that are turned against each other; upright: "
+             "without angles, which match better where they are not; both: oriented rows decide about a "
+             "pair, and upright ones are taken where they match more of it (with --orientation none: upright)"},
+    {0}};
+
 const cli_option fit_options[] = {
     {"threshold", 0, CLI_NUMBER(pipeline_options, threshold, 0.01, 1000), "PX",
      .help = "px, the largest error of an inlier (default 3; fundamental, essential: 1)"},

@@ -39,6 +39,7 @@ int cli_check_deviations(const cli_common *common, const char *deviations);
 extern const cli_option patch_options[], matching_options[], fit_options[];
 /* --looks; the job is an int32_t, KB_LOOK_* combined. */
 extern const cli_option looks_option[];
+extern const cli_option rows_option[]; /* the kinds of rows that are kept; of pipeline_options */
 /* For rows of type CALL whose target is a kb_camera: fx,fy,cx,cy[,k1,k2,p1,p2,k3]. */
 bool cli_take_camera(cli_common *common, const char *option, const char *text, void *camera);
 

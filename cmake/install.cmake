@@ -85,7 +85,7 @@ install(FILES ${PROJECT_BINARY_DIR}/keybits-opencv.pc DESTINATION ${CMAKE_INSTAL
 # Links to what is not installed lead to the forge.
 set(forge "https://github.com/keybits/keybits/blob/v${PROJECT_VERSION}")
 file(GLOB pages RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS LICENSE NOTICE README.md NEWS.md
-     SECURITY.md docs/*.md docs/images/*.png)
+     SECURITY.md docs/*.md docs/images/*)
 foreach(page IN LISTS pages)
     get_filename_component(folder ${page} DIRECTORY)
     if(page MATCHES "\\.md$")

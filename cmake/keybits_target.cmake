@@ -5,7 +5,7 @@
 # someone's shared one), no fused multiply-add (which would change bits), warnings. STRICT adds the warnings that the
 # library itself keeps to. Inside a project that asks for no build type the code is optimised all the same.
 set(KEYBITS_GNU_LIKE OFF)
-if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
+if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND NOT MSVC) # clang-cl takes cl's options
     set(KEYBITS_GNU_LIKE ON)
 endif()
 

@@ -18,7 +18,7 @@ file(GLOB bench_peer_sources CONFIGURE_DEPENDS bench/*.cpp)
 function(keybits_need found what package)
     if(NOT ${found})
         message(FATAL_ERROR "The program keybits needs ${what}. On Debian: apt-get install ${package}. "
-                            "For the library alone: -DKEYBITS_BUILD_CLI=OFF -DKEYBITS_BUILD_EVAL=OFF.")
+                            "For the library alone: -DKEYBITS_EXTRAS=OFF.")
     endif()
 endfunction()
 

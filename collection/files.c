@@ -9,6 +9,11 @@
 #include "collection/collection.h"
 #include "io/bytes.h"
 
+#ifdef __APPLE__ /* whose names are older than POSIX's */
+#    define st_mtim st_mtimespec
+#    define st_ctim st_ctimespec
+#endif
+
 #define FEATURES_HEAD 48
 #define BLOCK_HEAD 24
 #define PAIR_HEAD 192
@@ -58,10 +63,11 @@ static uint64_t content_hash(const char *path)
 {
     io_mapping file;
     if (!io_mapping_open(path, &file, NULL)) return 0;
-    size_t whole = file.size & ~(size_t)7;
+    const size_t whole = file.size & ~(size_t)7;
+    const uint64_t size = file.size;
     uint64_t hash = kbi_sum_words(KBI_SUM_START, file.data, whole);
     hash = collection_hash(hash, file.data + whole, file.size - whole);
-    hash = collection_hash(hash, &(uint64_t){file.size}, 8);
+    hash = collection_hash(hash, &size, sizeof size);
     io_mapping_close(&file);
     return hash;
 }
@@ -137,13 +143,21 @@ static bool keypoints_sound(const uint8_t *points, size_t n, uint64_t width, uin
     return true;
 }
 
+/* The bytes of all rows of a keypoint: of both kinds, or of one. */
+static uint64_t rows_of_keypoint(const collection *c)
+{
+    const pipeline *p = c->options.pipeline;
+    return (uint64_t)p->info.row_bytes * (pipeline_keeps_upright(p) ? 2 : 1);
+}
+
 static bool features_open(const collection *c, size_t image, io_mapping *file)
 {
     if (!file_open(c, "features", image, ".kbf", features_magic, c->stamps[image], FEATURES_HEAD, file)) return false;
     const kb_model_info *model = &c->options.pipeline->info;
     const uint8_t *head = file->data;
     uint64_t width = kbi_get_u32(head + 16), height = kbi_get_u32(head + 20), n = kbi_get_u32(head + 24),
-             row = kbi_get_u32(head + 28), body = FEATURES_HEAD + n * (sizeof(kb_keypoint) + row);
+             row = kbi_get_u32(head + 28),
+             body = FEATURES_HEAD + n * (sizeof(kb_keypoint) + rows_of_keypoint(c));
     bool ok = width >= 1 && width <= IO_MAX_SIDE && height >= 1 && height <= IO_MAX_SIDE &&
               row == (uint64_t)model->row_bytes && kbi_get_u64(head + 32) == model->id &&
               file->size == ((body + 7) & ~(uint64_t)7) + 8 && kbi_get_f64(head + 40) >= 0 && kbi_get_f64(head + 40) < 1e6 &&
@@ -190,6 +204,10 @@ bool collection_features_read(const collection *c, size_t image, features *out)
     out->rows.width = row;
     memcpy(out->keypoints.items, points, n * sizeof(kb_keypoint));
     memcpy(out->rows.bytes, points + n * sizeof(kb_keypoint), n * row);
+    if (pipeline_keeps_upright(c->options.pipeline)) {
+        out->upright_rows = io_alloc(n * row + 1, 1);
+        memcpy(out->upright_rows, points + n * (sizeof(kb_keypoint) + row), n * row);
+    }
     io_mapping_close(&file);
     return true;
 }
@@ -214,7 +232,7 @@ bool collection_features_write(const collection *c, size_t image, const features
 {
     if (!c->options.no_refine && !patches_write(c, image, f, error)) return false;
     size_t n = f->keypoints.count, row = f->rows.width, points = n * sizeof(kb_keypoint);
-    size_t body = (FEATURES_HEAD + points + n * row + 7) & ~(size_t)7;
+    size_t body = (FEATURES_HEAD + points + n * (size_t)rows_of_keypoint(c) + 7) & ~(size_t)7;
     uint8_t *data = io_alloc(body + 8, 1);
     memcpy(data, features_magic, 8);
     kbi_put_u64(data + 8, c->stamps[image]);
@@ -226,6 +244,7 @@ bool collection_features_write(const collection *c, size_t image, const features
     kbi_put_f64(data + 40, f->focal);
     if (n > 0) memcpy(data + FEATURES_HEAD, f->keypoints.items, points);
     if (n > 0) memcpy(data + FEATURES_HEAD + points, f->rows.bytes, n * row);
+    if (n > 0 && f->upright_rows) memcpy(data + FEATURES_HEAD + points + n * row, f->upright_rows, n * row);
     kbi_put_u64(data + body, kbi_sum_words(KBI_SUM_START, data, body));
     char *path = collection_path(c, "features", image, ".kbf");
     bool ok = io_file_write_work(path, data, body + 8, error);

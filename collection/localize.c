@@ -13,6 +13,8 @@
 #define MIN_PLACES 12
 #define THRESHOLD 4.0
 #define LOOSE 3               /* thresholds that a guessed camera may be off at first */
+#define PHOTOGRAPHS 1e6       /* of other places, of which chance may find one */
+#define FOCAL_LENGTHS 100     /* of which a refined one is one: steps of a fiftieth, half to four times a guess */
 #define MAX_FOCAL_SPREAD 0.05 /* standard deviation of a focal length, of itself */
 #define MAX_ATTEMPTS 8
 /* Focal lengths that are tried where nobody knows one, as multiples of the longer side; 1.2 is COLMAP's guess. */
@@ -136,8 +138,8 @@ static kb_camera simple_camera(const features *f, double focal)
     return camera;
 }
 
-/* With one of so many cameras, which are looks at the same candidates. */
-static bool fit_camera(search *s, const kb_camera *camera, size_t cameras, double threshold, uint64_t seed,
+/* looks: how many cameras and photographs chance had. */
+static bool fit_camera(search *s, const kb_camera *camera, double looks, double threshold, uint64_t seed,
                        kb_fit_report *report, io_error *error)
 {
     kb_fit_options o;
@@ -147,7 +149,7 @@ static bool fit_camera(search *s, const kb_camera *camera, size_t cameras, doubl
     o.threshold = threshold;
     o.quality = s->quality;
     o.seed = seed;
-    o.looks = (int32_t)cameras;
+    o.looks = (int32_t)looks;
     kb_status status = kb_fit_pose(s->points, s->count, &o, NULL, s->inliers, report, NULL);
     return status == KB_OK || io_fail(error, "pose: %s", kb_status_string(status));
 }
@@ -226,21 +228,36 @@ static void count_inliers(search *s, localize_result *out)
     free(used);
 }
 
-/* The pose with one camera; out->found tells whether there is one. A focal length that the points do not decide is
- * none: pose and focal length then run away together. */
+/* One fit with out->camera, refined; *enough tells whether it found as many places as are wanted. */
+static bool fit_and_refine(search *s, const localize_options *o, bool focal, double looks, double fit_threshold,
+                           double threshold, localize_result *out, bool *enough, io_error *error)
+{
+    kb_fit_report report;
+    if (!fit_camera(s, &out->camera, looks, fit_threshold, o->seed, &report, error)) return false;
+    *enough = report.result == KB_FIT_FOUND && report.places >= (o->min_places ? o->min_places : MIN_PLACES);
+    if (!*enough) return true;
+    memcpy(out->rotation, report.rotation, sizeof out->rotation);
+    memcpy(out->translation, report.translation, sizeof out->translation);
+    refine(s, focal, threshold, out);
+    out->places = (size_t)report.places;
+    return true;
+}
+
+/* The pose with one camera; out->found tells whether there is one. A guess finds a focal length first, with a threshold
+ * so wide that it proves little; whether there is a pose is asked of the camera with that focal length, one of many. A
+ * focal length that the points do not decide is none: pose and focal length then run away together. */
 static bool try_camera(search *s, const attempt *a, size_t attempts, const localize_options *o, double threshold,
                        localize_result *out, io_error *error)
 {
-    kb_fit_report report;
     size_t wanted = (size_t)(o->min_places ? o->min_places : MIN_PLACES);
+    double looks = PHOTOGRAPHS * (double)attempts;
+    bool enough = true;
     out->camera = a->camera;
     out->camera_from = a->from;
-    if (!fit_camera(s, &a->camera, attempts, a->guess ? LOOSE * threshold : threshold, o->seed, &report, error)) return false;
-    if (report.result != KB_FIT_FOUND || (size_t)report.places < wanted) return true;
-    memcpy(out->rotation, report.rotation, sizeof out->rotation);
-    memcpy(out->translation, report.translation, sizeof out->translation);
-    refine(s, a->guess, threshold, out);
-    out->places = (size_t)report.places;
+    if (a->guess && !fit_and_refine(s, o, true, 1, LOOSE * threshold, threshold, out, &enough, error)) return false;
+    if (a->guess) looks *= FOCAL_LENGTHS;
+    if (enough && !fit_and_refine(s, o, a->guess, looks, threshold, threshold, out, &enough, error)) return false;
+    if (!enough) return true;
     out->inliers = choose_inliers(s, out, threshold);
     out->found = out->inliers >= wanted && out->sigma_position > 0 && out->sigma_focal <= MAX_FOCAL_SPREAD * out->camera.fx;
     return true;

@@ -65,6 +65,8 @@ static kb_status match_pair(const collection *c, const features *a, const featur
     o.seed = p->seed;
     o.threshold = c->options.threshold > 0 ? c->options.threshold : PAIR_PX * pair_step(c, a, b);
     o.min_places = c->options.min_places;
+    o.upright_a = a->upright_rows;
+    o.upright_b = b->upright_rows;
     const io_camera cameras[2] = {collection_camera(c, a), collection_camera(c, b)};
     const kb_camera lenses[2] = {io_camera_lens(&cameras[0]), io_camera_lens(&cameras[1])};
     if (cameras[0].known && cameras[1].known) {

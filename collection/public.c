@@ -61,7 +61,8 @@ static const struct {
                 {"overlap", offsetof(kb_collection_options, overlap), 1, 10, 1000000},
                 {"min_places", offsetof(kb_collection_options, min_places), 0, 0, 1000000},
                 {"max_size", offsetof(kb_collection_options, max_size), -1, 0, IO_MAX_SIDE},
-                {"pairs", offsetof(kb_collection_options, pairs), 0, 0, KB_PAIRS_LIST}};
+                {"pairs", offsetof(kb_collection_options, pairs), 0, 0, KB_PAIRS_LIST},
+                {"rows", offsetof(kb_collection_options, rows), 0, 0, KB_ROWS_UPRIGHT}};
 
 static bool options_settle(kb_collection_options *o, io_error *error)
 {
@@ -101,6 +102,7 @@ static bool pipeline_start(kb_collection *c, io_error *error)
     p.detect.selection = o->selection;
     p.detect.max_keypoints = o->max_keypoints;
     p.angles = o->orientation;
+    p.rows = (pipeline_rows)(ROWS_BOTH + o->rows);
     p.max_ratio = o->max_ratio;
     p.max_distance = o->max_distance;
     p.seed = o->seed;

@@ -176,6 +176,8 @@ static void verify_task(void *context, int32_t i)
     uint8_t *inliers = io_alloc(view_a.n + 1, 1);
     KB_INIT(o);
     KB_INIT(pair->found);
+    o.upright_a = a->f.upright_rows;
+    o.upright_b = b->f.upright_rows;
     o.threshold = THRESHOLD_PX * (a->step > b->step ? a->step : b->step);
     pair->status = kb_pair_verify(&view_a, &view_b, &o, NULL, matches, inliers, &pair->found, NULL);
     free(matches);

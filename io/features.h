@@ -32,11 +32,11 @@ static inline kb_features io_bytes_view(const void *rows, size_t n, size_t row_b
 /* A view of both, to read or to fill; either may be NULL. */
 static inline kb_features io_features_view(const io_keypoints *keypoints, const io_rows *rows)
 {
-    kb_features f = rows ? io_bytes_view(rows->floats ? (const void *)rows->floats : rows->bytes, rows->count,
-                                         rows->width * (rows->floats ? sizeof(float) : 1))
-                         : io_keypoints_view(keypoints->items, keypoints->count);
-    if (rows) f.floats = rows->floats != NULL;
-    if (rows && keypoints) f.keypoints = keypoints->items;
+    if (!rows) return keypoints ? io_keypoints_view(keypoints->items, keypoints->count) : io_keypoints_view(NULL, 0);
+    kb_features f = io_bytes_view(rows->floats ? (const void *)rows->floats : rows->bytes, rows->count,
+                                  rows->width * (rows->floats ? sizeof(float) : 1));
+    f.floats = rows->floats != NULL;
+    if (keypoints) f.keypoints = keypoints->items;
     return f;
 }
 

@@ -12,6 +12,7 @@ void features_free(features *f)
     io_keypoints_free(&f->keypoints);
     io_rows_free(&f->rows);
     free(f->flags);
+    free(f->upright_rows);
     free(f->patches);
     memset(f, 0, sizeof *f);
 }

@@ -16,6 +16,7 @@ typedef struct features {
     uint8_t *flags;         /* KB_KP_*, one per keypoint, owned; NULL: not known, as for rows from a file */
     uint64_t model_id;      /* of the model that computed the rows; 0: not known */
     double focal;           /* by EXIF, as a multiple of the image's longer side; 0: not known */
+    uint8_t *upright_rows;  /* of the same keypoints without their angles, as wide as rows, owned; NULL: not kept */
     uint8_t *patches;       /* a sheet of them (pipeline/patch_sheet.h), owned; NULL: not kept */
 } features;
 

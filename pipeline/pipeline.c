@@ -15,11 +15,26 @@ void pipeline_options_init(pipeline_options *options)
     KB_INIT(options->detect);
 }
 
+static bool is_upright(const pipeline_options *o)
+{
+    return (o->angles ? o->angles : o->detect.orientation) == KB_ORIENTATION_NONE;
+}
+
+const char *pipeline_rows_fault(const pipeline_options *o)
+{
+    if (o->rows == ROWS_ORIENTED && is_upright(o)) return "oriented rows need an orientation, which is none";
+    if (o->rows == ROWS_UPRIGHT && o->angles && !is_upright(o)) return "upright rows have no orientation";
+    return NULL;
+}
+
 bool pipeline_open(pipeline *p, const pipeline_options *options, const kb_model *model, const kb_parallel *parallel,
                    io_error *error)
 {
     *p = (pipeline){.options = *options, .model = model, .parallel = parallel};
     pipeline_options *o = &p->options;
+    const char *fault = pipeline_rows_fault(o);
+    if (fault) return io_fail(error, "rows: %s", fault);
+    if (o->rows == ROWS_UPRIGHT) o->angles = KB_ORIENTATION_NONE;
     kb_status status = kb_workspace_create(NULL, &p->workspace);
     KB_INIT(p->info);
     if (status == KB_OK && model) status = kb_model_get_info(model, &p->info);
@@ -89,6 +104,31 @@ static kb_status compute_rows(const pipeline *p, const kb_image *image, features
     return kb_describe(p->model, image, &o, p->workspace, &view, NULL);
 }
 
+bool pipeline_keeps_upright(const pipeline *p) { return p->options.rows == ROWS_BOTH && !is_upright(&p->options); }
+
+/* Upright rows beside the oriented ones. */
+static kb_status compute_upright(const pipeline *p, const kb_image *image, features *f)
+{
+    kb_describe_options o;
+    size_t n = f->keypoints.count;
+    kb_keypoint *keypoints = io_alloc(n, sizeof *keypoints);
+    KB_INIT(o);
+    o.scale = p->options.scale;
+    o.parallel = p->parallel;
+    for (size_t i = 0; i < n; i++) {
+        keypoints[i] = f->keypoints.items[i];
+        keypoints[i].angle = -1;
+    }
+    f->upright_rows = io_alloc(n, f->rows.width);
+    kb_features view = features_view(f);
+    view.keypoints = keypoints;
+    view.rows = f->upright_rows;
+    view.flags = NULL; /* of the oriented regions */
+    kb_status status = kb_describe(p->model, image, &o, p->workspace, &view, NULL);
+    free(keypoints);
+    return status;
+}
+
 /* Memory that is out is not the image's fault: it must not be left out for that. */
 static bool image_failed(kb_status status, const char *name, const char *what, io_error *error)
 {
@@ -98,10 +138,10 @@ static bool image_failed(kb_status status, const char *name, const char *what, i
 
 static void note_origin(const pipeline *p, features *f)
 {
-    const kb_detect_options *o = &p->options.detect;
-    f->detector = o->detector;
-    f->revision = kb_detector_revision(o->detector);
-    f->upright = (p->options.angles ? p->options.angles : o->orientation) == KB_ORIENTATION_NONE;
+    const pipeline_options *o = &p->options;
+    f->detector = o->detect.detector;
+    f->revision = kb_detector_revision(o->detect.detector);
+    f->upright = is_upright(o);
 }
 
 bool pipeline_describe(const pipeline *p, const char *name, const kb_image *image, bool given, features *out,
@@ -121,6 +161,7 @@ bool pipeline_describe(const pipeline *p, const char *name, const kb_image *imag
     t->detect = ms_since(start);
     start = io_clock_seconds();
     status = compute_rows(p, image, out);
+    if (status == KB_OK && pipeline_keeps_upright(p)) status = compute_upright(p, image, out);
     t->describe = ms_since(start);
     return status == KB_OK || image_failed(status, name, "keypoints could not be described", error);
 }

@@ -6,6 +6,14 @@
 
 #include "pipeline/features.h"
 
+/* Which rows describing gives. */
+typedef enum pipeline_rows {
+    ROWS_GIVEN,    /* one kind, by the angles that the keypoints have */
+    ROWS_BOTH,     /* oriented and upright ones; of keypoints without angles, upright ones */
+    ROWS_ORIENTED,
+    ROWS_UPRIGHT
+} pipeline_rows;
+
 typedef struct pipeline_options {
     kb_detect_options detect; /* detector 0: the default */
     const char *preset;       /* of the keypoints; NULL: that of the detector */
@@ -14,6 +22,7 @@ typedef struct pipeline_options {
     int32_t tilts;            /* steps of simulated viewpoints (pipeline/tilts.h); 0: the image alone */
     bool quiet;               /* without a progress bar for these */
     bool patches;             /* photos_describe keeps patches beside the rows */
+    pipeline_rows rows;
     bool bytes; /* rows of bytes where the model gives floats too */
     float max_ratio, max_distance;
     bool no_filter; /* fit all matches, without kb_filter */
@@ -59,6 +68,11 @@ void pipeline_options_init(pipeline_options *options);
 bool pipeline_open(pipeline *p, const pipeline_options *options, const kb_model *model, const kb_parallel *parallel,
                    io_error *error);
 void pipeline_close(pipeline *p);
+
+/* Why rows and angles do not go together; NULL where they do. */
+const char *pipeline_rows_fault(const pipeline_options *options);
+/* Whether describing gives upright rows beside oriented ones. */
+bool pipeline_keeps_upright(const pipeline *p);
 
 /* Keypoints, unless out->keypoints holds some already (`given`), angles as the options say, and descriptors. `name` is
  * for the message, times may be NULL. What is in `out` is to be freed, after a failure too. */

@@ -46,7 +46,8 @@ windows) # in wine
     export WINEDEBUG=-all WINEPREFIX=$KEYBITS_BUILD/same-bits/wine
     ;;
 avx512-emulated) # the kernels for AVX-512 with functions, most of them SIMDe's, in place of the instructions
-    compiler=gcc flags+=(-Wno-psabi -DKB_EMULATE_AVX512) header=simde/x86/avx512.h tier=avx512
+    compiler=gcc header=simde/x86/avx512.h tier=avx512
+    flags+=(-Wno-psabi -I. '-DKB_EMULATE_AVX512="tests/kernels/avx512_emulated.h"')
     ;;
 *) echo "same-bits: no such variant: $variant" >&2; exit 2 ;;
 esac

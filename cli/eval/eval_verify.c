@@ -15,7 +15,7 @@ typedef struct verify_job {
     const char *models, *related, *list;
     int32_t photos, points, facades;
     cli_common *common;
-    const io_names *images; /* of the folder that is described */
+    io_names images; /* of the folder that is described */
     int32_t folder;
     ev_verify set;
 } verify_job;
@@ -30,18 +30,16 @@ static bool take_photo(void *context, size_t index, features *f, const char *why
         return false;
     }
     double step = photos_step(f->width, f->height, job->reading.max_size);
-    ev_verify_add(&job->set, job->images->items[index], job->folder, f)->step = step;
+    ev_verify_add(&job->set, job->images.items[index], job->folder, f)->step = step;
     return true;
 }
 
 static bool describe_folder(verify_job *job, int32_t folder, char *path, io_error *error)
 {
-    io_names images = {NULL, 0};
-    bool ok = cli_claim_images(job->common, 1, &path, &images, error);
-    job->images = &images;
     job->folder = folder;
-    ok = ok && retrieval_describe(job->common, &job->pipeline, &job->reading, &images, path, take_photo, job, error);
-    io_names_free(&images);
+    bool ok = cli_claim_images(job->common, 1, &path, &job->images, error) &&
+              retrieval_describe(job->common, &job->pipeline, &job->reading, &job->images, path, take_photo, job, error);
+    io_names_free(&job->images);
     return ok;
 }
 
@@ -193,6 +191,8 @@ static const cli_option verify_options[] = {
     {"list", 0, CLI_OUTPUT(verify_job, list), "FILE.csv", .help = "what was found of every pair"},
     CLI_SECTION("Features"),
     CLI_GROUP(verify_job, pipeline, pipeline_option_groups),
+    CLI_SECTION("Kept rows"),
+    CLI_GROUP(verify_job, pipeline.options, rows_option),
     CLI_GROUP(verify_job, reading, exact_photo_options),
     {0}};
 

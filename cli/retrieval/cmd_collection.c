@@ -239,6 +239,8 @@ static const cli_option collection_option_table[] = {
     CLI_SECTION("Images"),
     CLI_GROUP(collection_job, options.reading, exact_photo_options),
     CLI_GROUP(collection_job, pipeline, pipeline_option_groups),
+    CLI_SECTION("Kept rows"),
+    CLI_GROUP(collection_job, pipeline.options, rows_option),
     {0}};
 
 const cli_command command_collection = {

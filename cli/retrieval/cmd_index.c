@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* keybits index: an index of images is built, extended, asked and shown. */
-#define _GNU_SOURCE /* tdestroy */
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +55,6 @@ static bool add_image(void *context, size_t i, features *f, const char *why)
 }
 
 static int compare_text(const void *a, const void *b) { return strcmp(a, b); }
-static void keep_text(void *text) { (void)text; }
 
 /* Takes out of the list what is in the index, or stands in the list before. */
 static void drop_known(build_job *j)
@@ -76,7 +74,7 @@ static void drop_known(build_job *j)
             io_names_add(&left, name);
         }
     }
-    tdestroy(names, keep_text);
+    while (names) tdelete(*(const char *const *)names, &names, compare_text);
     io_names_free(&j->images);
     j->images = left;
 }

@@ -47,7 +47,16 @@ typedef enum kb_pairs {
     KB_PAIRS_INT32 = 0x7fffffff
 } kb_pairs;
 
-/* So many of `total` are done of this step ("describing", "matching"); 0 cancels. */
+/* Which rows of an image are kept. */
+typedef enum kb_rows {
+    KB_ROWS_BOTH = 0, /* oriented ones decide about a pair, and upright ones are taken where they match more of it; with
+                         KB_ORIENTATION_NONE upright ones only */
+    KB_ROWS_ORIENTED, /* by the angle of every keypoint: photographs that are turned against each other */
+    KB_ROWS_UPRIGHT,  /* without angles: more matches of photographs that are not */
+    KB_ROWS_INT32 = 0x7fffffff
+} kb_rows;
+
+/* Told when `done` of `total` items of a step ("describing", "matching") are done; returning 0 cancels. */
 typedef int32_t (*kb_collection_progress)(void *context, const char *step, size_t done, size_t total);
 /* A sentence about what did not stop the work, such as an image that cannot be read. */
 typedef void (*kb_collection_warn)(void *context, const char *sentence);
@@ -63,7 +72,8 @@ typedef struct kb_collection_options {
     kb_pairs pairs;
     kb_detector detector;
     kb_selection selection;
-    kb_orientation orientation; /* of keypoints; KB_ORIENTATION_NONE: upright rows */
+    kb_orientation orientation; /* of keypoints; KB_ORIENTATION_NONE: upright rows only */
+    kb_rows rows;
     int32_t max_keypoints;      /* 2000 */
     int32_t neighbours;         /* per image, for retrieval and gps: 10 where pairs are expanded, else 30 */
     int32_t overlap;            /* following images, for sequential: 10 */
@@ -73,7 +83,7 @@ typedef struct kb_collection_options {
     int32_t no_expand;          /* 1: pairs by retrieval are not expanded along verified ones */
     int32_t exif;               /* 1: images are turned as their EXIF data say */
     int32_t threads;            /* 0: one per processor */
-    int32_t max_size;           /* px: larger images are shrunk until their longer side has so many; 3200; -1: none is */
+    int32_t max_size;           /* px: images with a longer side are shrunk to it; 0: 3200; -1: never */
     double reach;               /* metres between the images of a pair, for gps: 100 */
     double threshold;           /* px, the largest error of an inlier: 3, half of it from an epipolar line */
     float max_ratio;            /* of a match, to the second nearest: off */
@@ -127,7 +137,7 @@ typedef struct kb_localizer_map_options {
     const char *vocabulary; /* a name or a file; NULL: 10,000 words for the model */
     kb_detector detector;
     int32_t max_keypoints; /* 2000 */
-    int32_t max_size;      /* px: larger images are shrunk until their longer side has so many; 3200; -1: none is */
+    int32_t max_size;      /* px: images with a longer side are shrunk to it; 0: 3200; -1: never */
     int32_t threads;       /* 0: one per processor */
     kb_collection_progress progress;
     kb_collection_warn warn;

@@ -32,20 +32,24 @@ typedef struct kb_verify_options {
     double pairs;          /* how many pairs of images the caller tries: chance has the same number. 0: a million, so
                               that a pair is judged alike in every collection */
     int32_t min_places;    /* fewer places are not enough; 0: what chance and repetition ask for */
+    const uint8_t *upright_a, *upright_b; /* upright rows of the keypoints of a and b, whose own rows are oriented: as
+                              many, of as many bytes, without gaps. Where the oriented ones verify a pair, these are
+                              tried too, and the result with more places is taken. Both or neither; NULL: none */
 } kb_verify_options;
 
 typedef struct kb_verification {
     uint32_t struct_size;  /* set with KB_INIT */
     int32_t verified;      /* 1: the images show one scene. 0: the fields below `count` are zero */
     size_t candidates;     /* mutual nearest neighbours */
-    size_t count;          /* those that agree with their neighbours (kb_filter), which are written */
+    size_t count;          /* matches written: the ones that agree with their neighbours (kb_filter) */
     kb_geometry geometry;  /* in COLMAP's words: fundamental uncalibrated, essential calibrated, rotation panoramic,
                               homography planar, or planar or panoramic when no camera is given */
     int32_t inliers;
     int32_t places;        /* different inliers */
-    int32_t distinct;      /* inliers, of those that were looked at, that can be told from all other places of the images */
+    int32_t distinct;      /* examined inliers that can be told from all other places of the images */
     double model[9];       /* as in kb_fit_report, from a to b */
     double rotation[9], translation[3];
+    kb_look look;          /* the rows that gave the result: KB_LOOK_UPRIGHT or KB_LOOK_ORIENTED */
 } kb_verification;
 
 /* Whether two images show one scene, by their features alone; what collections, indexes and loops rest on. Verified
@@ -175,10 +179,10 @@ typedef struct kb_index_query_options {
     uint32_t struct_size;
     kb_scoring scoring;
     size_t first_images;  /* search only the first first_images images that were added; 0: all. For sequences. */
-    int32_t verify;       /* this many results are verified (kb_pair_verify): of four times as many, those most similar
-                             to a sample of the query's rows. They come first: those that
-                             are before the others, each ranked by the similarity of their matches, where inliers count
-                             twice; 0: none. Needs kept features, and keypoints in the query. */
+    int32_t verify;       /* how many results are verified (kb_pair_verify), 0: none. Of 4 x verify results the most
+                             similar to a sample of the query's rows are taken. Verified results come first: the ones
+                             that show one scene, then the others, each ranked by the similarity of their matches, where
+                             inliers count twice. Needs kept features, and keypoints in the query. */
     kb_geometry geometry; /* of the verification, as in kb_verify_options */
     double threshold;
     int32_t probes;       /* KB_SCORING_BINARY: the number of nearest words in which each row is searched, up to
@@ -253,7 +257,8 @@ KB_API kb_status kb_index_check(const kb_index *index);
 typedef struct kb_loop_options {
     uint32_t struct_size;
     int32_t window;        /* the last `window` images are not searched; 0: 20; at least 1 */
-    int32_t checks;        /* images per query that are matched and fitted; 0: 2; up to 1000 */
+    int32_t checks;        /* images per query that are matched and fitted, and where one fits, of other places, which
+                              it must be clearly better than; 0: 2; up to 1000 */
     int32_t island;        /* candidates up to this many images apart form one island; 0: 3 */
     int32_t min_places;    /* the fewest places (kb_fit_report) of a loop; 0: 30 */
     double min_score;      /* of a candidate, relative to the median score of an image with the one before it; 0: 0.5.

@@ -161,7 +161,7 @@ typedef enum kb_format {
     KB_FORMAT_GRAY16 = 1, /* native byte order; see kb_image.white */
     KB_FORMAT_RGB8 = 2,   /* three bytes per pixel: red, green, blue */
     KB_FORMAT_BGR8 = 3,   /* blue, green, red: OpenCV's order */
-    KB_FORMAT_RGBA8 = 4,  /* four bytes per pixel, of which the fourth is not read: the browser's order */
+    KB_FORMAT_RGBA8 = 4,  /* four bytes per pixel, the browser's order; the fourth is not read */
     KB_FORMAT_BGRA8 = 5,
     KB_FORMAT_INT32 = 0x7fffffff
 } kb_format;
@@ -330,7 +330,7 @@ typedef struct kb_detect_options {
     float sigma;              /* 0: 1.6; 0.5 to 4. The blur of the first layer, in px of the doubled image. */
     int32_t no_upsampling;    /* 1: do not double the image first: four times faster, without the smallest keypoints */
     /* HESSIAN */
-    float hessian_threshold;  /* 0: 0.001; 0.0001 to 0.5: least response. Lower finds more, weaker ones. */
+    float hessian_threshold;  /* 0: 0.001; 0.0001 to 0.5: min response. Lower finds more, weaker ones. */
     /* all */
     int32_t mask_margin;      /* px, 0 to 65535: keypoints keep this distance, in x or in y, from the pixels that the mask
                                  hides, so that corners of the mask's own edge are not found */
@@ -573,7 +573,7 @@ typedef struct kb_pair {
     kb_look look;          /* which gave the matches and the geometry */
     kb_features *a, *b;    /* of the two images, with the angles of the look; as for kb_detect, whose room limits
                               max_keypoints. Rows are not given */
-    kb_match *matches;     /* those that were fitted, in order of a; room for a->capacity */
+    kb_match *matches;     /* the matches that were fitted, in order of a; room for a->capacity */
     uint8_t *inliers;      /* 1 for inliers of the geometry, 0 for other matches; room for a->capacity */
     kb_fit_report *fit;    /* set with KB_INIT; may be NULL */
     size_t count;          /* matches */
@@ -715,7 +715,7 @@ typedef struct kb_refine_options {
                               is unknown, an error */
     int32_t iterations;    /* steps per match at most; 0: 10; up to 1000. Most matches take four. */
     float max_shift;       /* 0: 0.3; up to 1. How far a point may move, relative to the region's width */
-    float min_correlation; /* 0: 0.5; above 0, up to 1. The least correlation of the two aligned regions */
+    float min_correlation; /* 0: 0.5; above 0, up to 1. Min correlation of the two aligned regions */
     const kb_parallel *parallel;
 } kb_refine_options;
 

@@ -26,8 +26,7 @@ class Keybits(ConanFile):
 
     def generate(self):
         toolchain = CMakeToolchain(self)
-        for part in ("CLI", "EVAL", "LEARN", "BENCH", "EXAMPLES", "PYTHON", "OPENCV", "TESTS"):
-            toolchain.cache_variables[f"KEYBITS_BUILD_{part}"] = False
+        toolchain.cache_variables["KEYBITS_EXTRAS"] = False
         toolchain.generate()
 
     def build(self):

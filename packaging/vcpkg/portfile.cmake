@@ -5,9 +5,7 @@ vcpkg_download_distfile(archive
     FILENAME "keybits-${VERSION}-source.tar.gz"
     SHA512 @SHA512@)
 vcpkg_extract_source_archive(SOURCE_PATH ARCHIVE "${archive}")
-vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}"
-    OPTIONS -DKEYBITS_BUILD_CLI=OFF -DKEYBITS_BUILD_EVAL=OFF -DKEYBITS_BUILD_LEARN=OFF -DKEYBITS_BUILD_BENCH=OFF
-            -DKEYBITS_BUILD_EXAMPLES=OFF -DKEYBITS_BUILD_PYTHON=OFF -DKEYBITS_BUILD_OPENCV=OFF -DKEYBITS_BUILD_TESTS=OFF)
+vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}" OPTIONS -DKEYBITS_EXTRAS=OFF)
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(PACKAGE_NAME keybits CONFIG_PATH lib/cmake/keybits)
 vcpkg_fixup_pkgconfig()

@@ -104,7 +104,7 @@ void *kbi_allocate_zeros(const kb_allocator *allocator, size_t bytes);
 void kbi_deallocate(const kb_allocator *allocator, const void *memory);
 
 /* ---- workspace (workspace.c) ----
- * A stack: buffers are taken from one block, and a call gives back at its end what it has taken since its beginning
+ * A stack: buffers are taken from one block, and a call gives its buffers back at its end
  *
  *     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
  *     size_t mark = kbi_workspace_mark(ws);
@@ -112,8 +112,8 @@ void kbi_deallocate(const kb_allocator *allocator, const void *memory);
  *     kbi_workspace_rewind(ws, mark);
  *     kbi_workspace_release(&local);
  *
- * so that calls within calls share it. What does not fit into the block is allocated apart, and at the end of the call
- * the block is made large enough for the next. */
+ * so that calls within calls share it. A buffer that does not fit into the block is allocated apart, and at the end of
+ * the call the block is made large enough for the next call. */
 struct kb_workspace {
     kb_allocator allocator;
     void *block;   /* as the allocator gave it; NULL in a caller's buffer */
@@ -186,8 +186,8 @@ double kbi_exp(double x);
 double kbi_log(double x);
 /* The largest r with r * r <= v. */
 uint32_t kbi_isqrt(uint64_t v);
-/* Cholesky: a symmetric n x n matrix, of which the lower half is read, becomes its lower factor. False when it is not
- * positive definite: a pivot is at most `min` of its entry. Then b becomes the solution of A x = b. */
+/* Cholesky: turns a symmetric n x n matrix, given by its lower half, into its lower factor. False when it is not
+ * positive definite: a pivot is at most `min` times its entry. The second call turns b into the solution of A x = b. */
 bool kbi_cholesky(double *a, int32_t n, double min);
 void kbi_cholesky_solve(const double *l, int32_t n, double *b);
 

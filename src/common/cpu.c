@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cpu.h"
 
-/* Every feature with the ones it builds on, in an order where those come first. No CPU has a feature without them. */
+/* The features, each after the features that it builds on; no CPU has it without them. */
 static const struct cpu_feature {
     const char *name;
     uint32_t flag, builds_on;
-    const char *list; /* of kb_cpu_features, when it is the last one */
+    const char *list; /* the result of kb_cpu_features when it is the highest */
 } cpu_features[] = {{"sse4.2", KBI_CPU_SSE42, 0, "sse4.2"},
                     {"avx2", KBI_CPU_AVX2, KBI_CPU_SSE42, "sse4.2 avx2"},
                     {"avx512", KBI_CPU_AVX512, KBI_CPU_AVX2, "sse4.2 avx2 avx512"},

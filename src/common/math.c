@@ -55,8 +55,8 @@ double kbi_exp(double x)
     return sum;
 }
 
-/* x = m 2^e with m from sqrt(1/2) to sqrt(2); ln m = 2 atanh((m - 1) / (m + 1)), whose argument is at most 0.172: the
- * series to the 19th power errs below 1e-16. */
+/* x = m 2^e with m from sqrt(1/2) to sqrt(2); ln m = 2 atanh(t) with t = (m - 1) / (m + 1), |t| <= 0.172: the series
+ * to the 19th power errs below 1e-16. */
 double kbi_log(double x)
 {
     static const double ln2 = 0.69314718055994530942, root_half = 0.70710678118654752440;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/options.h"
 
-static double option_get(const kbi_option *row, const void *options)
+double kbi_option_get(const kbi_option *row, const void *options)
 {
     const char *field = (const char *)options + row->offset;
     int32_t whole;
@@ -24,14 +24,26 @@ static void option_set(const kbi_option *row, void *options, double value)
     else memcpy(field, &value, sizeof value);
 }
 
+kb_status kbi_option_complete(const kbi_option *row, void *options, kb_error *error)
+{
+    double value = kbi_option_get(row, options);
+    if (value == 0) option_set(row, options, row->standard);
+    else if (!(value >= row->low && value <= row->high)) /* nor when it is NaN */
+        return kbi_fail_at(error, KB_E_ARGUMENT, row->name, -1, "%s is %.7g, but must be %.7g to %.7g", row->name, value,
+                           row->low, row->high);
+    return KB_OK;
+}
+
 kb_status kbi_options_complete(const kbi_option *rows, size_t count, void *options, kb_error *error)
 {
-    for (const kbi_option *row = rows; row < rows + count; row++) {
-        double value = option_get(row, options);
-        if (value == 0) option_set(row, options, row->standard);
-        else if (!(value >= row->low && value <= row->high)) /* nor when it is NaN */
-            return kbi_fail_at(error, KB_E_ARGUMENT, row->name, -1, "%s is %.7g, but must be %.7g to %.7g", row->name,
-                               value, row->low, row->high);
-    }
-    return KB_OK;
+    kb_status status = KB_OK;
+    for (size_t i = 0; i < count && status == KB_OK; i++) status = kbi_option_complete(&rows[i], options, error);
+    return status;
+}
+
+kb_status kbi_options_read(const kbi_option *rows, size_t count, void *options, size_t size, const void *given,
+                           kb_error *error)
+{
+    if (kbi_struct_read(options, size, given) != KB_OK) return kbi_fail_struct(error);
+    return kbi_options_complete(rows, count, options, error);
 }

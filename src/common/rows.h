@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Row functions as templates: plain C that compilers turn into vector code, compiled once for the base of the CPU and
- * again for every instruction set that makes it faster. The including file says by KBI_ROWS what stands in front of a
- * function and by KBI_ROWS_NAME what it is called; without that they are the plain C kernels of their module. */
+ * again for every instruction set that makes it faster. The including file defines KBI_ROWS, the attributes of a
+ * function, and KBI_ROWS_NAME, which makes its name; by default they are the plain C kernels of their module. */
 #ifndef KBI_COMMON_ROWS_H
 #define KBI_COMMON_ROWS_H
 

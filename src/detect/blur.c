@@ -3,14 +3,13 @@
  *
  * The kernel is separable and symmetric: rows (or columns) at equal distance are added first, then multiplied, and
  * only the upper half of the product is kept. That is one addition, one multiplication and one more addition a pair
- * of taps, for as many pixels as a vector holds 16-bit numbers. Every product loses half a unit on average, which is
- * given back as a constant; what is left is noise of about sqrt(taps) x 0.3 units of 1/128 gray level, far below
- * the noise of any camera.
+ * of taps, for every 16-bit lane of a vector. Every product loses half a unit on average, which a constant gives
+ * back; the remaining noise is about sqrt(taps) x 0.3 units of 1/128 gray level, far below the noise of any camera.
  *
- * Kernels end at 3 sigma. What that cuts off is put back by widening them until their variance is the one wanted:
- * variance is what adds up from layer to layer.
+ * Kernels end at 3 sigma. To make up for the cut they are widened until their variance is the wanted one, since
+ * variances add up from layer to layer.
  *
- * A kernel that has a tap on every s-th pixel only lets through what is near the frequency 2 pi / s, where a Gaussian
+ * A kernel that has a tap on every s-th pixel only passes frequencies near 2 pi / s, where a Gaussian
  * lets nothing through. An image that is blurred already has next to nothing there, so the wider its blur, the farther
  * apart the taps may be: three or four pairs are enough for each layer after the first two. */
 #include <math.h>

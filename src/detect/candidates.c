@@ -16,7 +16,7 @@ static bool same_place(const kb_keypoint *a, const kb_keypoint *b)
     return a->x == b->x && a->y == b->y && a->size == b->size;
 }
 
-/* Marks in spare, by their indices, those that stay. In order, doubles stand together. */
+/* Marks the keypoints that stay, by their indices in spare. In this order doubles stand together. */
 static void mark_kept(kbi_candidates *c)
 {
     size_t kept = 0;

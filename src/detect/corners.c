@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/cpu.h"
 #include "detect/corners.h"
 
 /* ---- how many peaks go on ---- */
@@ -12,8 +11,8 @@ static bool takes_strongest(const kbi_corners *c)
     return c->job->options.selection == KB_SELECTION_BEST && !c->scheme->per_level;
 }
 
-/* Of all levels, or with a scheme per level of one: so many that what is dropped would hardly be chosen. Rules that
- * look at places, and shares of levels, choose among more peaks than a photograph has. */
+/* How many peaks a list keeps, for all levels or with a scheme per level for one: enough that a dropped peak would
+ * hardly be chosen. Rules that look at places, and shares of levels, choose among more peaks than a photograph has. */
 static size_t peaks_to_keep(const kbi_corners *c, int32_t level)
 {
     const kbi_level *at = &c->levels.level[c->scheme->per_level ? level : 0];
@@ -73,7 +72,7 @@ static float level_weight(const kbi_corners *c, const kbi_level *level)
 
 /* A probe searches PROBE_ROWS in the middle of every PROBE_STEP rows. */
 #define PROBE_ROWS 8
-#define PROBE_STEP 128
+#define PROBE_STEP 256
 
 static void search_probes(const kbi_corners *c, kbi_search *s, int32_t from, int32_t to)
 {
@@ -159,8 +158,8 @@ static float guess_least(kbi_corners *c, search_tasks *t)
     return least;
 }
 
-/* All levels are in memory: a sample says how strong peaks must be. When it was too much, what is missing is searched
- * again, so the guess never decides what is found. */
+/* All levels are in memory, so a sample of rows predicts how strong peaks must be. When the prediction was too high,
+ * the rows are searched again for weaker peaks: it never decides which peaks are found. */
 static void search_all(kbi_corners *c, search_tasks *t)
 {
     float least = guess_least(c, t);

@@ -56,7 +56,7 @@ struct kbi_measure {
     int32_t power; /* of the contrast that a response grows with */
     bool skips;    /* its search is faster when search->peaks->least is high */
     size_t (*scratch_bytes)(int32_t width); /* of a search */
-    /* Calls kbi_search_add for every peak; it may leave out what is weaker than search->peaks->least. */
+    /* Calls kbi_search_add for every peak; peaks weaker than search->peaks->least may be left out. */
     void (*search)(const kbi_search *search);
     /* Places of n <= KBI_REFINE_BATCH peaks beside their pixels, px; NULL where the search gives them. */
     void (*refine)(const kbi_detect_kernels *kernels, const kbi_place *places, size_t n, double (*offset)[2]);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the detectors share: the job as the public calls hand it on, the row functions that do the work, the order of
- * keypoints. The row functions are pure: they read and write only what they are given, so that other variants of
- * them can take their place. */
+/* Shared by the detectors: the job as the public calls hand it on, the row functions that do the work, and the order of
+ * keypoints. The row functions are pure: they use nothing but their arguments, so that kernels can take their place. */
 #ifndef KBI_DETECT_H
 #define KBI_DETECT_H
 
@@ -46,14 +45,14 @@ bool kbi_keypoint_before(const kb_keypoint *a, const kb_keypoint *b);
 
 /* Whether there is a selection rule of this number. */
 bool kbi_select_knows(kb_selection rule);
-/* Keeps the n best keypoints by a rule, in place; *count is how many there are then. */
+/* Keeps the n best keypoints by a rule, in place; *count receives their number. */
 kb_status kbi_select(kb_keypoint *keypoints, size_t total, int32_t width, int32_t height, kb_selection rule, size_t n,
                      kb_workspace *workspace, size_t *count);
 /* The workspace of kb_select, which picks up to n of up to `total` keypoints (kbi_workspace_measure). */
 kb_status kbi_select_measure(size_t total, size_t n, int32_t width, int32_t height, kb_selection rule,
                              kb_workspace *workspace);
 
-/* What is sorted: the response, turned over so that the strongest comes first, and below it the index. */
+/* A key for sorting: the inverted response in the upper half, so that the strongest comes first; the index below. */
 uint64_t kbi_keypoint_entry(const kb_keypoint *keypoints, size_t index);
 /* Sorts n entries by the total order of the keypoints at their indices; equal ones keep their order. spare holds n
  * more. */
@@ -68,15 +67,15 @@ typedef struct kbi_resize_map {
     int32_t *index;
     uint8_t *weight;
     /* For vectors, or NULL. Two numbers per pixel: how far its two places are from the index of the first of its group,
-     * and their weights, both below 128. A pixel that lies on one of the larger image would have the weight 128: it
-     * takes that one twice, with 64 each time. */
+     * and their weights, both below 128. A pixel that hits one of the larger image exactly would have the weight 128;
+     * its two places are that pixel, with weights of 64. */
     uint8_t *pair, *mix;
-    int32_t group; /* pixels, as many as the kernel resize_row wants: resize_group of kernels.h */
+    int32_t group; /* pixels per group: resize_group of the kernels (kernels.h) */
 } kbi_resize_map;
 /* Fills the map for n pixels, `factor` px of the larger image apart, centre i at (i + 0.5) factor - 0.5; kept inside
  * 0..larger - 1. */
 void kbi_resize_plan(kbi_resize_map map, int32_t n, double factor, int32_t larger);
-/* One pixel of it: the index; *weight receives the weight. */
+/* One entry of the map: returns the index; *weight receives the weight. */
 int32_t kbi_resize_place(int32_t i, double factor, int32_t larger, uint8_t *weight);
 /* out[i] = (a[i] (128 - weight) + b[i] weight + 64) / 128 */
 void kbi_blend_rows(const uint8_t *a, const uint8_t *b, int32_t width, int32_t weight, uint8_t *out);
@@ -115,7 +114,8 @@ int32_t kbi_peaks_row_scalar(const uint8_t *above, const uint8_t *middle, const 
 void kbi_blend_rows_scalar(const uint8_t *a, const uint8_t *b, int32_t width, int32_t weight, uint8_t *out);
 void kbi_resize_row_scalar(const uint8_t *in, int32_t in_width, kbi_resize_map map, int32_t width, uint8_t *out);
 float kbi_disc_angle_scalar(const uint8_t *centre, ptrdiff_t stride);
-void kbi_hessian_blur_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *columns, uint16_t *out);
+void kbi_hessian_blur_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *columns,
+                             uint16_t *const out[2]);
 
 /* ---- the determinant of the Hessian (hessian.c) ---- */
 #define KBI_HESSIAN_BLUR 4 /* pixels on both sides */
@@ -125,9 +125,10 @@ void kbi_hessian_blur_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width
 #define KBI_HESSIAN_W2 15
 #define KBI_HESSIAN_W3 7
 #define KBI_HESSIAN_W4 2
-/* out[i] = 128 times the pixel row[i], blurred. Reads KBI_HESSIAN_BLUR pixels more on every side; columns is room for
- * width + 2 KBI_HESSIAN_BLUR numbers, and no part of out. */
-void kbi_hessian_blur(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *columns, uint16_t *out);
+/* Two rows, which share what they read: out[0][i] = 128 times the pixel row[i], blurred, and out[1][i] of the row below
+ * it. Reads KBI_HESSIAN_BLUR pixels more on every side; columns is room for two times width + 2 KBI_HESSIAN_BLUR,
+ * rounded up, numbers, and no part of out. */
+void kbi_hessian_blur(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *columns, uint16_t *const out[2]);
 /* The determinant xx yy - xy^2 at middle[i], from differences that wrap to 16 bits: xx is middle[i - 1] + middle[i + 1]
  * - 2 middle[i], yy the same across rows, and xy a quarter, rounded down, of above[i - 1] + below[i + 1] - above[i + 1]
  * - below[i - 1]. Reads one more on both sides. */
@@ -162,7 +163,7 @@ kb_status kbi_orient_measure(const kb_image *image, size_t n, const kb_parallel 
 
 /* ---- direction by gradients (gradient.c) ---- */
 #define KBI_GRADIENT_CELLS 10  /* a side, of 4x4 px each */
-#define KBI_GRADIENT_SIDE 8    /* of the cells with a gradient: all but the outer ones */
+#define KBI_GRADIENT_SIDE 8    /* cells with a gradient per side: the outer ring has none */
 #define KBI_GRADIENT_STRIDE 12 /* of rows of cells: the border is repeated on both sides */
 #define KBI_GRADIENT_ROOM (KBI_GRADIENT_CELLS * KBI_GRADIENT_STRIDE + 4) /* of cells; the last four are not used */
 #define KBI_GRADIENT_REACH 20  /* px up and left of the centre; one less down and right */

@@ -29,7 +29,7 @@
 #define SIDE (2 * REACH + 1)
 #define ROUNDEST 0.3 /* bounds of det / C, px^2 of the scale */
 #define FLATTEST 6.0
-#define LEAST 0.05   /* of det, gray levels^2: what is weaker is noise */
+#define LEAST 0.05   /* min det, gray levels^2; below is noise */
 
 typedef float window_cells[SIDE][SIDE];
 
@@ -83,7 +83,7 @@ static void determinants(float at[5][5], double out[3][3])
         }
 }
 
-/* det C^-2 in px^2 of the scale, whose side is `ratio` cells; below 0 where the response has no top. */
+/* det C^-2 in px^2 of the scale; a pixel of the scale is `ratio` cells wide. Below 0 where the response has no top. */
 static double noise_gain(double d[3][3], double ratio)
 {
     double square = ratio * ratio, det = d[1][1] * square * square;

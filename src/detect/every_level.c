@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A corner on every level where it is found, as ORB has them: a share of the keypoints for each level. */
+/* Keypoints as ORB has them: every level gives its share, so a corner may be found on several levels. */
 #include "detect/corners.h"
 
 /* Gives the levels shares ~ 1 / factor, in whole numbers that sum up to `wanted`, or to all corners if there are fewer.

@@ -43,8 +43,8 @@ KBI_ROWS_HELPER void promise_row(const uint8_t *const *p, const uint8_t *restric
     }
 }
 
-/* Scores of the n <= FAST_BLOCK pixels from `at` on; made aside, so that the compiler need not fear that they
- * overwrite what is still to be read. */
+/* Scores of the n <= FAST_BLOCK pixels from `at` on. They go to a buffer of their own, so that the compiler knows that
+ * no store overwrites a pixel still to be read. */
 static inline void score_block(const uint8_t *const *p, const uint8_t *centre, int32_t at, int32_t n, uint8_t threshold,
                                uint8_t *score)
 {

@@ -32,10 +32,10 @@ static kbi_place place_with_margin(const kbi_level *level, const kb_keypoint *k,
     for (int32_t r = 0; r < WINDOW; r++) {
         const uint8_t *row = kbi_level_pixel(level, 0, kbi_clamp_i(y + r - WINDOW_REACH, 0, bottom));
         uint8_t *out = window + r * WINDOW_STRIDE;
-        memset(out, row[0], WINDOW_REACH);
+        if (left > 0) memset(out, row[0], WINDOW_REACH);
         if (end - row - first >= WINDOW_COPY) memcpy(out + left, row + first, WINDOW_COPY);
         else memcpy(out + left, row + first, (size_t)(right - left));
-        memset(out + right, row[level->width - 1], WINDOW_REACH);
+        if (right < WINDOW) memset(out + right, row[level->width - 1], WINDOW_REACH);
     }
     return (kbi_place){window + WINDOW_REACH * (WINDOW_STRIDE + 1), WINDOW_STRIDE};
 }

@@ -27,11 +27,10 @@ KBI_ROWS void KBI_ROWS_NAME(gradient_cells)(const uint8_t *centre, ptrdiff_t str
     }
 }
 
-/* exp(-d^2 / 2 sigma^2) with sigma = 7 px, of the cells' distances d = 4 j - 18.5 px from the keypoint along one axis,
- * for those that have a gradient, j = 1 to 8. */
-static const float gradient_window[KBI_GRADIENT_SIDE] = {
-    0.11702026f, 0.32465247f, 0.64977934f, 0.9382156f,
-    0.97730237f, 0.73442054f, 0.39815322f, 0.15572029f};
+/* exp(-d^2 / 2 sigma^2) with sigma = 7 px. d = 4 j - 18.5 px is the distance of cell j from the keypoint along one
+ * axis; cells 1 to 8 have a gradient. */
+static const float gradient_window[KBI_GRADIENT_SIDE] = {0.11702026f, 0.32465247f, 0.64977934f, 0.9382156f,
+                                                         0.97730237f, 0.73442054f, 0.39815322f, 0.15572029f};
 
 /* |g|, |g| exp(i phi) and so on of n gradients, times w: x and y of three harmonics, n apart. With t = small / large of
  * the two components of a gradient, 1 / sqrt(1 + t^2) is a polynomial in t^2 (error below 1e-4), which gives the unit

@@ -30,12 +30,13 @@ int32_t kbi_hessian_limit(float response)
     return limit;
 }
 
-/* Rows that a search keeps. Column 0 of the determinants is the column before `left`, which only competes with its
- * neighbours; blurred rows have one more on both sides, and begin with it at a whole line of the cache. */
+/* Rows that a search keeps: row y of the blurred ones is blurred[y & 3], row y of the determinants determinant[y % 3].
+ * Column 0 of the determinants is the column before `left`, which only competes with its neighbours; blurred rows have
+ * one more on both sides, and begin with it at a whole line of the cache. */
 typedef struct hessian_rows {
-    uint16_t *columns, *blurred[3];
+    uint16_t *columns, *blurred[4];
     int32_t *determinant[3];
-    uint16_t *peak;
+    uint16_t *peak; /* in the place of columns */
 } hessian_rows;
 
 #define ROW_MARGIN 64 /* columns */
@@ -44,7 +45,7 @@ static size_t row_columns(int32_t width) { return kbi_round_up((size_t)width + R
 
 static size_t hessian_scratch_bytes(int32_t width)
 {
-    return row_columns(width) * (5 * sizeof(uint16_t) + 3 * sizeof(int32_t));
+    return row_columns(width) * (6 * sizeof(uint16_t) + 3 * sizeof(int32_t));
 }
 
 static hessian_rows rows_in(void *scratch, int32_t width)
@@ -54,40 +55,40 @@ static hessian_rows rows_in(void *scratch, int32_t width)
     int32_t *words = scratch;
     for (int32_t i = 0; i < 3; i++) rows.determinant[i] = words + row * (size_t)i;
     uint16_t *halves = (uint16_t *)(void *)(words + 3 * row);
-    for (int32_t i = 0; i < 3; i++) rows.blurred[i] = halves + row * (size_t)i + 1;
-    rows.columns = halves + 3 * row;
-    rows.peak = halves + 4 * row;
+    for (int32_t i = 0; i < 4; i++) rows.blurred[i] = halves + row * (size_t)i + 1;
+    rows.columns = rows.peak = halves + 4 * row;
     return rows;
 }
 
-/* Row y, columns left - 1..left + width of the level, blurred. */
-static void blur_row(const kbi_search *s, int32_t left, int32_t width, int32_t y, const hessian_rows *rows,
-                     uint16_t *out)
+/* Rows y and y + 1, columns left - 1..left + width of the level, blurred. */
+static void blur_rows(const kbi_search *s, int32_t left, int32_t width, int32_t y, const hessian_rows *rows)
 {
-    s->kernels->hessian_blur(kbi_level_pixel(s->level, left - 1, y), s->level->stride, width + 2, rows->columns,
-                             out - 1);
+    uint16_t *const out[2] = {rows->blurred[y & 3] - 1, rows->blurred[(y + 1) & 3] - 1};
+    s->kernels->hessian_blur(kbi_level_pixel(s->level, left - 1, y), s->level->stride, width + 2, rows->columns, out);
 }
 
-/* From the pixel to the top of the parabola through the nine determinants around it. */
+/* From the pixel to the top of the parabola through the nine determinants around it, whose sums and differences 32 bits
+ * hold. */
 static void top_of_parabola(const int32_t *above, const int32_t *middle, const int32_t *below, double offset[2])
 {
-    double x = 0.5 * ((double)middle[1] - middle[-1]), y = 0.5 * ((double)below[0] - above[0]);
-    double xx = (double)middle[1] + middle[-1] - 2.0 * middle[0], yy = (double)below[0] + above[0] - 2.0 * middle[0];
-    double xy = 0.25 * ((double)below[1] + above[-1] - above[1] - below[-1]), d = xx * yy - xy * xy;
+    double x = 0.5 * (middle[1] - middle[-1]), y = 0.5 * (below[0] - above[0]);
+    double xx = middle[1] + middle[-1] - 2 * middle[0], yy = below[0] + above[0] - 2 * middle[0];
+    double xy = 0.25 * (below[1] + above[-1] - above[1] - below[-1]), d = xx * yy - xy * xy;
     if (d <= 0) return; /* a ridge: no top */
     offset[0] = kbi_half_pixel((xy * y - yy * x) / d);
     offset[1] = kbi_half_pixel((xy * x - xx * y) / d);
 }
 
-/* The peaks of row y, whose determinants are at[1], with the rows above and below it. */
-static void add_peaks(const kbi_search *s, int32_t y, int32_t left, int32_t *const at[3], const uint16_t *peak,
-                      int32_t n)
+/* Adds the peaks of row y. */
+static void add_peaks(const kbi_search *s, int32_t y, int32_t left, const hessian_rows *rows, int32_t n)
 {
+    const int32_t *above = rows->determinant[(y - 1) % 3], *middle = rows->determinant[y % 3];
+    const int32_t *below = rows->determinant[(y + 1) % 3];
     for (int32_t i = 0; i < n; i++) {
         double offset[2] = {0, 0};
-        int32_t p = peak[i];
-        if (!s->options->whole_pixels && !s->probe) top_of_parabola(at[0] + p, at[1] + p, at[2] + p, offset);
-        kbi_search_add(s, left + p, y, kbi_hessian_response(at[1][p]), offset);
+        int32_t p = rows->peak[i];
+        if (!s->options->whole_pixels && !s->probe) top_of_parabola(above + p, middle + p, below + p, offset);
+        kbi_search_add(s, left + p, y, kbi_hessian_response(middle[p]), offset);
     }
 }
 
@@ -97,28 +98,20 @@ static void hessian_search(const kbi_search *s)
     float least = 0;
     int32_t threshold = kbi_hessian_limit(s->options->hessian_threshold), limit = threshold;
     hessian_rows rows = rows_in(s->scratch, s->level->width);
-    blur_row(s, left, width, s->top - 2, &rows, rows.blurred[0]);
-    blur_row(s, left, width, s->top - 1, &rows, rows.blurred[1]);
-    /* y is the middle of the blurred rows; peaks are a row above it. */
-    for (int32_t y = s->top - 1; y <= s->bottom; y++) {
-        int32_t *oldest = rows.determinant[0];
-        uint16_t *last = rows.blurred[0];
-        rows.determinant[0] = rows.determinant[1];
-        rows.determinant[1] = rows.determinant[2];
-        rows.determinant[2] = oldest;
-        blur_row(s, left, width, y + 1, &rows, rows.blurred[2]);
-        s->kernels->hessian_row(rows.blurred[0], rows.blurred[1], rows.blurred[2], width, oldest);
-        rows.blurred[0] = rows.blurred[1];
-        rows.blurred[1] = rows.blurred[2];
-        rows.blurred[2] = last;
+    blur_rows(s, left, width, s->top - 2, &rows);
+    for (int32_t y = s->top - 1; y <= s->bottom; y++) { /* row y of the determinants, peaks of the row above it */
+        uint16_t *const *blurred = rows.blurred;
+        int32_t *const *at = rows.determinant;
+        if (((y - s->top) & 1) != 0) blur_rows(s, left, width, kbi_min_i(y + 1, s->bottom), &rows);
+        s->kernels->hessian_row(blurred[(y - 1) & 3], blurred[y & 3], blurred[(y + 1) & 3], width, at[y % 3]);
         if (y <= s->top) continue;
         if (s->peaks->least > least) {
             least = s->peaks->least;
             limit = kbi_max_i(threshold, kbi_hessian_limit(least / s->weight * (1 - 1e-6f))); /* whatever is rounded */
         }
         int32_t n =
-            s->kernels->hessian_peaks(rows.determinant[0], rows.determinant[1], oldest, width, limit, rows.peak);
-        add_peaks(s, y - 1, left, rows.determinant, rows.peak, n);
+            s->kernels->hessian_peaks(at[(y + 1) % 3], at[(y + 2) % 3], at[y % 3], width, limit, rows.peak);
+        add_peaks(s, y - 1, left, &rows, n);
     }
 }
 

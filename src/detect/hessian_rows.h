@@ -39,10 +39,12 @@ KBI_ROWS_HELPER void blur_across(const uint16_t *restrict p, int32_t width, uint
 }
 
 KBI_ROWS void KBI_ROWS_NAME(hessian_blur)(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *columns,
-                                         uint16_t *out)
+                                         uint16_t *const out[2])
 {
-    blur_columns(row - KBI_HESSIAN_BLUR, stride, width + 2 * KBI_HESSIAN_BLUR, columns);
-    blur_across(columns + KBI_HESSIAN_BLUR, width, out);
+    for (int32_t i = 0; i < 2; i++, row += stride) {
+        blur_columns(row - KBI_HESSIAN_BLUR, stride, width + 2 * KBI_HESSIAN_BLUR, columns);
+        blur_across(columns + KBI_HESSIAN_BLUR, width, out[i]);
+    }
 }
 
 KBI_ROWS void KBI_ROWS_NAME(hessian_row)(const uint16_t *restrict above, const uint16_t *restrict middle,

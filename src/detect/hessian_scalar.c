@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* -Os on x86: for old processors. */
+/* -Os on x86: only its test calls it there. */
 /* The blur of hessian.c for cores without vectors. It gives the same results as hessian_rows.h. */
 #include "detect/detect.h"
 
@@ -60,15 +60,22 @@ static void blur_columns_scalar(const uint8_t *row, ptrdiff_t stride, int32_t wi
     }
 }
 
-void kbi_hessian_blur_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *columns, uint16_t *out)
+static void blur_across_scalar(const uint16_t *p, int32_t width, uint16_t *out)
 {
-    blur_columns_scalar(row - KBI_HESSIAN_BLUR, stride, width + 2 * KBI_HESSIAN_BLUR, columns);
-    const uint16_t *p = columns + KBI_HESSIAN_BLUR;
     for (const uint16_t *end = p + width; p < end; p++) {
         uint32_t sum = ADD_HIGH(0, p[0], 512 * KBI_HESSIAN_W0);
         sum = ADD_HIGH(sum, (uint16_t)(p[-1] + p[1]), 512 * KBI_HESSIAN_W1);
         sum = ADD_HIGH(sum, (uint16_t)(p[-2] + p[2]), 512 * KBI_HESSIAN_W2);
         sum = ADD_HIGH(sum, (uint16_t)(p[-3] + p[3]), 512 * KBI_HESSIAN_W3);
         *out++ = (uint16_t)ADD_HIGH(sum, (uint16_t)(p[-4] + p[4]), 512 * KBI_HESSIAN_W4);
+    }
+}
+
+void kbi_hessian_blur_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *columns,
+                             uint16_t *const out[2])
+{
+    for (int32_t i = 0; i < 2; i++, row += stride) {
+        blur_columns_scalar(row - KBI_HESSIAN_BLUR, stride, width + 2 * KBI_HESSIAN_BLUR, columns);
+        blur_across_scalar(columns + KBI_HESSIAN_BLUR, width, out[i]);
     }
 }

@@ -11,7 +11,7 @@
 /* -v where mask is -1, v where it is 0. */
 static inline int32_t negated(int32_t v, int32_t mask) { return (v ^ mask) - mask; }
 
-/* Adds n values to the bins of as many histograms as take turns. */
+/* Adds n values to their bins. KBI_DIRECTION_TURNS histograms take turns, so that no addition waits for the last. */
 static inline void direction_add(float histogram[KBI_DIRECTION_TURNS][KBI_DIRECTION_BINS], const int32_t *bin,
                                  const float *value, int32_t n)
 {

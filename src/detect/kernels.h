@@ -18,7 +18,8 @@ typedef struct kbi_detect_kernels {
     void (*gradient_cells)(const uint8_t *centre, ptrdiff_t stride, uint16_t *cells);
     void (*gradient_sums)(const uint16_t *cells, float *sums);
     int32_t (*gradient_histogram)(const float *sums, float *histogram);
-    void (*hessian_blur)(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *columns, uint16_t *out);
+    void (*hessian_blur)(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *columns,
+                         uint16_t *const out[2]);
     void (*hessian_row)(const uint16_t *above, const uint16_t *middle, const uint16_t *below, int32_t width,
                         int32_t *out);
     int32_t (*hessian_peaks)(const int32_t *above, const int32_t *middle, const int32_t *below, int32_t width,

@@ -54,16 +54,17 @@ size_t kbi_maxima_bytes(const kbi_levels *levels, size_t peaks)
     return peaks * sizeof(relation) + level_bytes(&levels->level[0]) * (1 + sizeof(uint32_t));
 }
 
-static bool row_before(const kbi_peak *a, const kbi_peak *b) { return a->y != b->y ? a->y < b->y : a->x < b->x; }
+/* Which comes first in the order of rows, as one number: rows end where nobody can predict. */
+static uint32_t row_order(const kbi_peak *p) { return (uint32_t)p->y << 16 | p->x; }
 
 /* That is nearly how they were found: a strip of cells is out of order at most. */
 static void sort_rows(level_peaks *at)
 {
     for (size_t i = 1; i < at->count; i++) {
-        if (!row_before(&at->peak[i], &at->peak[i - 1])) continue;
+        if (row_order(&at->peak[i]) >= row_order(&at->peak[i - 1])) continue;
         kbi_peak moved = at->peak[i];
         size_t k = i;
-        for (; k > 0 && row_before(&moved, &at->peak[k - 1]); k--) at->peak[k] = at->peak[k - 1];
+        for (; k > 0 && row_order(&moved) < row_order(&at->peak[k - 1]); k--) at->peak[k] = at->peak[k - 1];
         at->peak[k] = moved;
     }
 }
@@ -72,11 +73,10 @@ static void sort_rows(level_peaks *at)
 static void find_levels(level_peaks *at, int32_t levels, kbi_peaks *peaks, relation *relations)
 {
     for (int32_t i = 0; i < levels; i++) at[i] = (level_peaks){.count = 0};
-    for (size_t i = 0; i < peaks->count; i++) {
-        level_peaks *level = &at[peaks->peak[i].level];
-        if (level->count++ > 0) continue;
-        level->peak = &peaks->peak[i];
-        level->first = (uint32_t)i;
+    for (size_t from = 0, to; from < peaks->count; from = to) {
+        kbi_peak *first = &peaks->peak[from];
+        for (to = from + 1; to < peaks->count && peaks->peak[to].level == first->level;) to++;
+        at[first->level] = (level_peaks){first, to - from, (uint32_t)from, NULL};
     }
     for (int32_t i = 0; i < levels; relations += at[i++].count) {
         at[i].near = relations;
@@ -191,14 +191,15 @@ static void interpolate(const kbi_level *level, kbi_peak *p, const kbi_peak *bef
     p->dy = moved_to(p->y, p->dy, part, q->y + (double)q->dy / KBI_PEAK_STEPS, ratio);
 }
 
-/* Of equal ones the finer stays. A peak that gives its place to a maximum is none itself, so it has not been moved. */
+/* Of equal ones the finer stays. A peak that gives its place to a maximum is none itself, so it has not been moved.
+ * Who has neighbours, and who is stronger, cannot be predicted: both are asked without branches. */
 static bool move_to_maximum(const kbi_levels *levels, kbi_peak *peaks, kbi_peak *p, relation near)
 {
-    const kbi_peak *before = near.before == NOBODY ? NULL : &peaks[near.before];
-    const kbi_peak *after = near.after == NOBODY ? NULL : &peaks[near.after];
-    if ((before && before->response >= p->response) || (after && after->response > p->response)) return false;
-    if (before && after) interpolate(&levels->level[p->level], p, before, after);
-    return true;
+    bool has_before = near.before != NOBODY, has_after = near.after != NOBODY;
+    const kbi_peak *before = &peaks[has_before ? near.before : 0], *after = &peaks[has_after ? near.after : 0];
+    bool beaten = (has_before & (before->response >= p->response)) | (has_after & (after->response > p->response));
+    if (!beaten & has_before & has_after) interpolate(&levels->level[p->level], p, before, after);
+    return !beaten;
 }
 
 size_t kbi_maxima_find(const kbi_levels *levels, kbi_peaks *peaks, void *memory)

@@ -3,7 +3,6 @@
 /* Angles for keypoints of any image, any size and any detector: kb_orient. */
 #include <math.h>
 
-#include "common/cpu.h"
 #include "common/features.h"
 #include "detect/kernels.h"
 #include "image/kernels.h"
@@ -66,7 +65,7 @@ typedef struct orient_job {
     int32_t pieces;
     /* gradients */
     kbi_pyramid levels;
-    int32_t level; /* the one that is there */
+    int32_t level; /* the level now in memory */
     const kbi_detect_kernels *kernels;
     const kbi_image_kernels *image_kernels;
 } orient_job;

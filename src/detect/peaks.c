@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <float.h>
+
 #include "detect/peaks.h"
 
 bool kbi_peaks_get(kbi_peaks *peaks, size_t keep, size_t spare, size_t max_added, kb_workspace *workspace)
@@ -25,53 +27,72 @@ void kbi_peaks_raise(kbi_peaks *peaks)
     if (least > peaks->least) peaks->least = least;
 }
 
-/* The order (kbi_float_order) of the `keep`-th strongest response, and how many of the `keep` have it. It is found
- * digit by digit, in the lowest bin that counts: there are `keep` peaks from it on, and fewer above it. */
-static uint32_t last_order(const kbi_peaks *peaks, size_t *equal)
+/* Responses whose order (kbi_float_order) begins as that of the `keep`-th strongest: what is above them stays, and
+ * `stay` of `all` of them. */
+typedef struct last_peaks {
+    uint32_t order, known; /* the order, as far as these bits are set */
+    size_t stay, all;
+} last_peaks;
+
+/* Digit by digit, until all of them stay or are equal, in the lowest bin that counts: there are `keep` peaks from it
+ * on, and fewer above it. */
+static last_peaks find_last(const kbi_peaks *peaks)
 {
     bool any = peaks->bin == 0 || peaks->bin == KBI_PEAK_BINS - 1; /* bins without a bound */
-    size_t n = any ? peaks->keep : peaks->keep - peaks->stronger;
     int32_t shift = any ? 32 : KBI_PEAK_SHIFT;
-    uint32_t found = any ? 0 : kbi_float_order(least_of_bin(peaks->bin)),
-             known = any ? 0 : ~(uint32_t)0 << KBI_PEAK_SHIFT;
-    while (shift > 0) {
+    last_peaks last = {0, 0, peaks->keep, SIZE_MAX};
+    if (!any)
+        last = (last_peaks){kbi_float_order(least_of_bin(peaks->bin)), ~(uint32_t)0 << KBI_PEAK_SHIFT,
+                            peaks->keep - peaks->stronger, SIZE_MAX};
+    while (shift > 0 && last.stay < last.all) {
         int32_t bits = kbi_min_i(shift, 8);
         uint32_t histogram[256] = {0}, digit = ((uint32_t)1 << bits) - 1, mask = digit;
         shift -= bits;
         for (size_t i = peaks->first; i < peaks->count; i++) {
             uint32_t order = kbi_float_order(peaks->peak[i].response);
-            if ((order & known) == found) histogram[order >> shift & mask]++;
+            if ((order & last.known) == last.order) histogram[order >> shift & mask]++;
         }
-        for (; digit > 0 && n > histogram[digit]; digit--) n -= histogram[digit];
-        found |= digit << shift;
-        known |= mask << shift;
+        for (; digit > 0 && last.stay > histogram[digit]; digit--) last.stay -= histogram[digit];
+        last.all = histogram[digit];
+        last.order |= digit << shift;
+        last.known |= mask << shift;
     }
-    *equal = n;
-    return found;
+    return last;
+}
+
+/* How many of the last ones stay per level: of equal ones the finer. */
+static void share_last(const kbi_peaks *peaks, const last_peaks *last, size_t stay[KB_PYRAMID_MAX_LEVELS])
+{
+    size_t rest = last->stay;
+    for (int32_t i = 0; i < KB_PYRAMID_MAX_LEVELS; i++) stay[i] = last->stay < last->all ? 0 : rest;
+    if (last->stay == last->all) return;
+    for (size_t i = peaks->first; i < peaks->count; i++)
+        stay[peaks->peak[i].level] += kbi_float_order(peaks->peak[i].response) == last->order;
+    for (int32_t i = 0; i < KB_PYRAMID_MAX_LEVELS; i++) {
+        stay[i] = kbi_min_z(stay[i], rest);
+        rest -= stay[i];
+    }
 }
 
 void kbi_peaks_prune(kbi_peaks *peaks)
 {
-    size_t equal, kept = peaks->first, tied[KB_PYRAMID_MAX_LEVELS] = {0}; /* per level, and how many of them stay */
+    size_t kept = peaks->first, stay[KB_PYRAMID_MAX_LEVELS];
+    float least = FLT_MAX;
     if (peaks->count - peaks->first <= peaks->keep) return;
-    uint32_t last = last_order(peaks, &equal);
-    for (size_t i = peaks->first; i < peaks->count; i++)
-        tied[peaks->peak[i].level] += kbi_float_order(peaks->peak[i].response) == last;
-    for (int32_t i = 0; i < KB_PYRAMID_MAX_LEVELS; i++) {
-        tied[i] = kbi_min_z(tied[i], equal);
-        equal -= tied[i];
-    }
+    last_peaks last = find_last(peaks);
+    share_last(peaks, &last, stay);
     for (size_t i = peaks->first; i < peaks->count; i++) {
         const kbi_peak *p = &peaks->peak[i];
-        uint32_t order = kbi_float_order(p->response);
-        bool tie = order == last, stays = order > last || (tie && tied[p->level] > 0);
-        if (tie && stays) {
-            tied[p->level]--;
-            peaks->least = p->response;
+        uint32_t order = kbi_float_order(p->response) & last.known;
+        bool equal = order == last.order, stays = order > last.order || (equal && stay[p->level] > 0);
+        if (equal && stays) {
+            stay[p->level]--;
+            if (p->response < least) least = p->response;
         }
         peaks->peak[kept] = *p; /* which of them stay cannot be predicted */
         kept += stays;
     }
+    peaks->least = least;
     peaks->count = kept;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of candidates of a corner detector.
  *
- * One rule says what may be dropped: of all peaks of the image only the `keep` strongest go on, of equal ones the
- * finer, and within a level those that are found first. So a list with more than `keep` peaks may drop the weakest, and
- * takes nothing weaker from then on. Whatever the order of the levels, however many lists a level has and whatever
- * their room: joined in order they give the same `keep` peaks. */
+ * One rule says which peaks may be dropped: of all peaks of the image the `keep` strongest go on; of equal ones the
+ * finer level wins, and within a level the peak that is found first. So a list with more than `keep` peaks may drop the
+ * weakest, and takes nothing weaker from then on. Lists joined in order give the same `keep` peaks, whatever the order
+ * of the levels, the number of lists and their room. */
 #ifndef KBI_DETECT_PEAKS_H
 #define KBI_DETECT_PEAKS_H
 
@@ -32,9 +32,9 @@ typedef struct kbi_peaks {
     kbi_peak *peak;
     size_t count, room, keep;
     size_t first;    /* peaks before it stay; keep counts from it on */
-    float least;     /* what is weaker cannot go on */
-    /* Of the responses that were added from first on, by their logarithm. So `least` rises with every peak that is
-     * added, long before the list is full: `stronger` of them are in bins above `bin`, fewer than keep. */
+    float least;     /* weaker peaks cannot go on */
+    /* Peaks added since `first`, by the logarithm of their response. So `least` rises long before the list is full:
+     * `stronger` peaks, fewer than keep, are in bins above `bin`. */
     uint32_t histogram[KBI_PEAK_BINS];
     size_t stronger;
     int32_t bin;
@@ -42,12 +42,12 @@ typedef struct kbi_peaks {
 
 /* Empties a list. */
 void kbi_peaks_start(kbi_peaks *peaks, float least);
-/* What is in the list stays; what follows has a rule of its own. */
+/* The peaks in the list stay; the following ones are kept or dropped among themselves. */
 void kbi_peaks_start_level(kbi_peaks *peaks, size_t keep, float least);
-/* Memory for a list to which at most `max_added` peaks are added, with `spare` places beside those that are kept: the
- * fewer, the more often the list is pruned. False when memory is out. */
+/* Memory for a list to which at most `max_added` peaks are added. It has `keep` + `spare` places: the fewer are spare,
+ * the more often the list is pruned. False when memory is out. */
 bool kbi_peaks_get(kbi_peaks *peaks, size_t keep, size_t spare, size_t max_added, kb_workspace *workspace);
-/* What has become too weak leaves, and where that is not much, all but the `keep` strongest. */
+/* Drops peaks below `least`; where that frees too little room, all peaks but the `keep` strongest. */
 void kbi_peaks_make_room(kbi_peaks *peaks);
 /* Once `keep` are in bins above `bin`, nothing in `bin` can go on. */
 void kbi_peaks_raise(kbi_peaks *peaks);

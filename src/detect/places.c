@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A corner once: peaks are taken from the strongest on, those that are maxima over scale and whose place is free. */
+/* One keypoint per corner: from the strongest on, a peak is taken when it is a maximum over scale and its place is
+ * free. */
 #include "detect/corners.h"
 
 /* Keypoints nearer than SEPARATION of the size of the smaller, and nearer than MAX_SEPARATION px, compete for a place:

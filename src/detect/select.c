@@ -30,7 +30,7 @@ static void put_in_order(kbi_selection *s)
     kbi_sort_keypoints(s->entries, s->spare, s->finite, s->keypoints);
 }
 
-/* Where a coordinate falls when 0..side is cut into `cells`; what is outside counts to the nearest. */
+/* The cell of a coordinate when 0..side is cut into `cells`; coordinates outside belong to the nearest cell. */
 static uint32_t cell_of(float place, int32_t side, uint32_t cells)
 {
     double at = ((double)place + 0.5) / side * cells;
@@ -79,7 +79,7 @@ void kbi_select_grid(kbi_selection *s, size_t n)
     memset(g.cell, 0, cells * sizeof *g.cell);
     for (size_t i = 0; i < s->finite; i++) ++*grid_cell(&g, s, i);
 
-    uint32_t full = 0, over = (uint32_t)s->finite; /* so many rounds fit in n; so many do not (or there are no more) */
+    uint32_t full = 0, over = (uint32_t)s->finite; /* `full` rounds fit in n; `over` rounds do not, or are all */
     while (over - full > 1) {
         uint32_t middle = full + (over - full) / 2;
         if (grid_sum(&g, middle) <= n) full = middle;

@@ -12,7 +12,7 @@ typedef struct kbi_selection {
     size_t total;
     size_t finite;             /* entries that are in the order; those with a number that is not finite follow */
     int32_t width, height;
-    void *extra;               /* as many bytes as the rule asked for */
+    void *extra;               /* the bytes that the rule asked for */
 } kbi_selection;
 
 static inline const kb_keypoint *kbi_selection_keypoint(const kbi_selection *s, size_t entry)

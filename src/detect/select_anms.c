@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Adaptive non-maximal suppression (Brown, Szeliski, Winder 2005; the greedy form of Bailo et al. 2018): going from the
- * strongest to the weakest, a keypoint stays when nothing that stayed is within a radius, and the radius is the one
- * that leaves n. Then the image is covered evenly and no two are closer than the radius, but for a few of the strongest
- * that fill up what is missing to n. */
+ * strongest to the weakest, a keypoint stays when no keypoint that stayed is within a radius; the radius is searched so
+ * that n stay. They cover the image evenly. Where slightly fewer stay, the strongest of the rest fill the list up. */
 #include <math.h>
 
 #include "detect/select.h"
 
 #define CELLS_A_KEYPOINT 8
 #define RADIUS_STEPS 16
-#define FILL_UP 64 /* 1 in so many may be missing when the search for the radius ends */
+#define FILL_UP 64 /* the search for the radius ends when at most n / FILL_UP keypoints are missing */
 #define NOBODY UINT32_MAX
 
 /* Cells whose diagonal is the radius, so that one keypoint stays in each at most. */
@@ -19,7 +18,7 @@ typedef struct raster {
     uint32_t *cell; /* which item stayed there */
 } raster;
 
-/* Below the least radius suppression would be about chance neighbours, and there would be too many cells. */
+/* The min radius: below it suppression would only drop chance neighbours, and there would be too many cells. */
 static double least_radius(const kbi_selection *s)
 {
     return sqrt(2.0 * s->width * s->height / CELLS_A_KEYPOINT / (double)s->total);
@@ -83,7 +82,7 @@ static size_t thin_out(kbi_selection *s, double radius)
     return kept;
 }
 
-/* Thins out by the least radius that leaves no more than n, as far as halving the range a few times finds it. */
+/* Thins out by the min radius that leaves no more than n, found by halving the range RADIUS_STEPS times. */
 static size_t thin_out_to(kbi_selection *s, size_t n)
 {
     double low = least_radius(s), high = 2.0 * (s->width + s->height);

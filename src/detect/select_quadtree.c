@@ -3,8 +3,8 @@
  *
  * The image starts as a row of nearly square nodes. In rounds, every node that holds more than one keypoint is cut into
  * four, and empty nodes are dropped, until there are n nodes; in the round that would pass n, the fullest nodes are cut
- * first. Each node then gives its strongest keypoint. Nodes below one pixel are not cut; what is then missing to n is
- * filled up with the strongest of the rest.
+ * first. Each node then gives its strongest keypoint. Nodes below one pixel are not cut; when that leaves fewer than n
+ * keypoints, the strongest of the rest fill the list up.
  *
  * A node is a run of a list of entries. Cutting it is stable, so a run stays in total order and its first entry is its
  * strongest. */
@@ -20,12 +20,12 @@ typedef struct quad_node {
 typedef struct quad_tree {
     kbi_selection *s;
     uint32_t *list, *copy;     /* positions in s->entries; halves of s->spare */
-    quad_node *nodes, *next;   /* of this round and of the one that is made */
+    quad_node *nodes, *next;   /* of this round, and of the next one */
     uint64_t *order;           /* nodes that can be cut, fullest first, and as much to sort them */
     size_t count, next_count;
 } quad_tree;
 
-/* A round cuts one node after the other and ends at n nodes or more, so n + 3 is the most. */
+/* A round cuts one node into four at a time and ends at n nodes or more, so there are at most n + 3. */
 static size_t node_room(size_t n) { return n + 4; }
 
 size_t kbi_select_quadtree_bytes(const kbi_selection *s, size_t n)

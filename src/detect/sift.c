@@ -10,7 +10,6 @@
  * own, so the number of threads changes nothing. */
 #include <math.h>
 
-#include "common/cpu.h"
 #include "detect/candidates.h"
 #include "detect/detectors.h"
 #include "detect/sift_space.h"
@@ -30,7 +29,7 @@ typedef struct sift {
     const kbi_detect_kernels *kernels;
     kbi_scale_space space;
     int32_t threads;
-    int32_t octave, pieces; /* being searched, in so many bands */
+    int32_t octave, pieces; /* the octave that is searched, cut into `pieces` bands */
     sift_task *tasks;       /* one for each thread */
     kb_keypoint *out;
 } sift;
@@ -150,8 +149,8 @@ static void search_octaves(sift *s)
     }
 }
 
-/* How many extrema take part in the selection, the strongest: those that are wanted, or for rules that look at places
- * many more than an image has. */
+/* How many of the strongest extrema take part in the selection: max_keypoints, or for rules that look at places more
+ * than any image has. */
 static size_t candidate_limit(const sift *s)
 {
     size_t wanted = (size_t)s->job->options.max_keypoints;

@@ -60,7 +60,8 @@ void kbi_scale_space_plan(kbi_scale_space *space, const kbi_detect_job *job, con
 
 /* ---- memory ---- */
 
-/* Rows of a layer that are needed at a time: of the window and those made ahead, or those that the next layer blurs. */
+/* Rows of a layer that are in memory at a time: for the window and the rows ahead of it, or for the next layer's
+ * blur. */
 static int32_t ring_rows(const kbi_scale_space *space, const kbi_octave *octave, int32_t layer)
 {
     int32_t rows = 2 * space->margin + 3 + space->after[layer];

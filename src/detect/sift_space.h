@@ -15,7 +15,7 @@ typedef struct kbi_scale_space {
     const kbi_detect_kernels *kernels;
     bool doubled;
     int32_t layers, octaves;
-    /* Sizes; of all but the first also layer 0: every second pixel of a layer of the octave before, made with it. */
+    /* Sizes. Octaves after the first also have their layer 0: every second pixel of a layer of the octave before. */
     kbi_octave octave[KBI_SIFT_MAX_OCTAVES];
     kbi_blur blur[KBI_SIFT_ALL_LAYERS]; /* [0]: from the image to the first layer; [i]: from layer i - 1 to i */
     int32_t after[KBI_SIFT_ALL_LAYERS]; /* how far the layers after this one reach down into it, px */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Similarity and affine transformations between two images, as homographies with the last row (0, 0, 1).
  *
- * The transfer error and its derivatives are the homography's. What distinguishes the two is where a step of least
- * squares may go: an affine transformation keeps its last row, and a similarity (a, -b, c; b, a, d) keeps besides the
- * differences of the entries that are equal, and the sum of those that are opposite. */
+ * The transfer error and its derivatives are the homography's. The two kinds differ in where a step of least squares
+ * may go: an affine transformation keeps its last row; a similarity (a, -b, c; b, a, d) also keeps its two equal
+ * entries equal and its two opposite entries opposite. */
 #include <math.h>
 
 #include "fit/fit.h"
@@ -15,8 +15,9 @@ static bool finite_entries(const double *m)
     return true;
 }
 
-static int32_t last_row_gauge(double directions[FIT_GAUGE][FIT_MODEL])
+static int32_t affine_gauge(const double *m, double directions[FIT_GAUGE][FIT_MODEL])
 {
+    (void)m;
     memset(directions, 0, FIT_GAUGE * sizeof directions[0]);
     for (int32_t i = 0; i < 3; i++) directions[i][6 + i] = 1;
     return 3;
@@ -50,21 +51,10 @@ static int32_t affine_solve(const fit_pairs *pairs, const int32_t *sample, doubl
     return keep_last_row(m);
 }
 
-static int32_t affine_gauge(const double *m, double directions[FIT_GAUGE][FIT_MODEL])
-{
-    (void)m;
-    return last_row_gauge(directions);
-}
-
 const fit_kind kbi_fit_affine = {
     .sample = 3,
-    .size = 9,
-    .beta = 0.01,
-    .chance = kbi_fit_disc_chance,
+    FIT_BY_TRANSFER,
     .solve = affine_solve,
-    .errors = kbi_fit_transfer_errors,
-    .count_near = kbi_fit_transfer_near,
-    .normal = kbi_fit_transfer_normal,
     .gauge = affine_gauge,
     .retract = keep_last_row,
 };
@@ -90,8 +80,7 @@ static int32_t similarity_solve(const fit_pairs *pairs, const int32_t *sample, d
 
 static int32_t similarity_gauge(const double *m, double directions[FIT_GAUGE][FIT_MODEL])
 {
-    (void)m;
-    int32_t n = last_row_gauge(directions);
+    int32_t n = affine_gauge(m, directions);
     directions[n][0] = FIT_HALF_ROOT, directions[n][4] = -FIT_HALF_ROOT;
     directions[n + 1][1] = FIT_HALF_ROOT, directions[n + 1][3] = FIT_HALF_ROOT;
     return n + 2;
@@ -108,14 +97,9 @@ static bool similarity_retract(double *m)
 
 const fit_kind kbi_fit_similarity = {
     .sample = 2,
-    .size = 9,
+    FIT_BY_TRANSFER,
     .from_line = true,
-    .beta = 0.01,
-    .chance = kbi_fit_disc_chance,
     .solve = similarity_solve,
-    .errors = kbi_fit_transfer_errors,
-    .count_near = kbi_fit_transfer_near,
-    .normal = kbi_fit_transfer_normal,
     .gauge = similarity_gauge,
     .retract = similarity_retract,
 };

@@ -11,7 +11,7 @@
 #include "fit/fit.h"
 
 typedef struct svd3 {
-    double u[3][3], v[3][3]; /* singular vectors as rows, the third for the least singular value; right-handed */
+    double u[3][3], v[3][3]; /* singular vectors as rows, the third for the min singular value; right-handed */
     double s[2];             /* the two larger singular values */
 } svd3;
 
@@ -73,14 +73,9 @@ static bool essential_retract(double *e)
 
 const fit_kind kbi_fit_essential = {
     .sample = 5,
-    .size = 9,
+    FIT_BY_SAMPSON,
     .calibrated = true,
-    .epipolar = true,
-    .beta = 0.05,
-    .chance = kbi_fit_band_chance,
     .solve = kbi_fit_five_point,
-    .errors = kbi_fit_sampson_errors,
-    .normal = kbi_fit_sampson_normal,
     .gauge = essential_gauge,
     .retract = essential_retract,
 };

@@ -103,6 +103,14 @@ typedef struct fit_kind {
     bool (*retract)(double *model);
 } fit_kind;
 
+/* What all homographies share, and both epipolar geometries: the error and its derivatives. */
+#define FIT_BY_TRANSFER                                                                                                \
+    .size = 9, .beta = 0.01, .chance = kbi_fit_disc_chance, .errors = kbi_fit_transfer_errors,                         \
+    .count_near = kbi_fit_transfer_near, .normal = kbi_fit_transfer_normal
+#define FIT_BY_SAMPSON                                                                                                 \
+    .size = 9, .epipolar = true, .beta = 0.05, .chance = kbi_fit_band_chance, .errors = kbi_fit_sampson_errors,        \
+    .normal = kbi_fit_sampson_normal
+
 #define FIT_POSE_SIZE 12
 extern const fit_kind kbi_fit_homography, kbi_fit_fundamental, kbi_fit_similarity, kbi_fit_affine, kbi_fit_essential,
     kbi_fit_rotation, kbi_fit_pose;
@@ -195,7 +203,7 @@ typedef struct fit_limits {
     bool believable; /* end when chance would explain whatever may still be found; the pairs are not scratch->part */
 } fit_limits;
 
-/* Looks for the model of least cost. found->score.count is 0 when there is none. */
+/* Looks for the model of min cost. found->score.count is 0 when there is none. */
 void kbi_fit_search(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch,
                    fit_found *found);
 /* The full score; errors stay in scratch->error2. */
@@ -203,7 +211,7 @@ fit_score kbi_fit_score(const fit_kind *kind, const fit_pairs *pairs, const doub
 /* Iterated least squares with a shrinking threshold; takes the result over into found when it is better. */
 void kbi_fit_optimise(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch,
                      fit_found *found);
-/* Appends the slots from..to-1, whose errors begin at error2, that are within the cutoff, with Tukey's weights. */
+/* Appends the slots from..to-1 with an error within the cutoff, with Tukey's weights; error2[0] is slot `from`'s. */
 void kbi_fit_list(const double *error2, int32_t from, int32_t to, double cutoff2, fit_list *list);
 
 /* ---- refine.c ---- */
@@ -218,25 +226,24 @@ void kbi_fit_refine(const fit_kind *kind, const fit_pairs *pairs, const fit_scra
 
 /* Whether k inliers of n pairs are more than chance explains, for a model through m pairs and one of `looks`. */
 bool kbi_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance, double looks);
-/* One slot for each place among the n listed, or among the first n when the list is NULL, into out, which may be the
- * list: those that are not within the place of another one listed there. The arrays of scratch->part are used. */
+/* Thins n slots to one per place: a slot is dropped when it lies within the place of one that stays. The slots are the
+ * listed ones, or the first n when the list is NULL; out may be the list. Overwrites the arrays of scratch->part. */
 int32_t kbi_fit_places(const fit_pairs *pairs, const int32_t *list, int32_t n, const fit_scratch *scratch,
                        int32_t *out);
 /* Whether the inliers listed in scratch->list.slot, and their places in scratch->part.slot, are more than chance
  * explains, where places in a crowd count once. */
 bool kbi_fit_significant(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch,
                          const struct fit_found *found);
-/* The least number of inliers that can be more than chance explains among all pairs; 0: not even all of them are. */
+/* The min number of inliers that is more than chance explains among all pairs; 0: even all pairs would be too few. */
 int32_t kbi_fit_least_inliers(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch);
-/* Points of image 2 that are all near one line determine no homography, however many they are: what is off the line,
- * with two pairs for the freedoms that the line leaves, must be more than chance explains too. */
+/* Points of image 2 that all lie near one line determine no homography, however many they are. So the pairs off the
+ * line must be more than chance explains too, where two of them fix the freedoms that the line leaves. */
 bool kbi_fit_off_line(const fit_pairs *pairs, const int32_t *places, int32_t count);
 
 /* ---- degensac.c ---- */
 
 /* For a fundamental or essential matrix whose inliers lie mostly on one plane: looks for a better one through that
- * plane. False when what is off the plane is no more than chance explains, so that a fundamental matrix is not
- * determined. */
+ * plane. False when chance explains the inliers off the plane: then they determine no fundamental matrix. */
 bool kbi_fit_off_plane(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits,
                        const fit_scratch *scratch, fit_found *found);
 

@@ -103,7 +103,7 @@ static int32_t cubic_roots(double c3, double c2, double c1, double c0, double ro
     if (fabs(c3) > 1e-12 * largest) {
         double r = outer_root(c2 / c3, c1 / c3, c0 / c3);
         roots[count++] = r;
-        a = c2 / c3 + r; /* what is left is x^2 + a x + b */
+        a = c2 / c3 + r; /* the other factor is x^2 + a x + b */
         b = c1 / c3 + r * a;
     } else if (fabs(c2) > 1e-12 * largest) {
         a = c1 / c2;
@@ -284,15 +284,10 @@ double kbi_fit_band_chance(double threshold) { return 1.5 * threshold; }
 
 const fit_kind kbi_fit_fundamental = {
     .sample = 7,
-    .size = 9,
-    .epipolar = true,
-    .beta = 0.05,
+    FIT_BY_SAMPSON,
     .one_scale = true,
-    .chance = kbi_fit_band_chance,
     .solve = solve,
-    .errors = kbi_fit_sampson_errors,
     .relax = relax,
-    .normal = kbi_fit_sampson_normal,
     .gauge = gauge,
     .retract = retract,
 };

@@ -14,7 +14,6 @@
  * sums of p p^T: weighted 1, u, v and u^2 + v^2, each over W^2. */
 #include <math.h>
 
-#include "common/cpu.h"
 #include "fit/kernels.h"
 
 typedef struct vec3 {
@@ -242,15 +241,9 @@ double kbi_fit_disc_chance(double threshold) { return 3.14159265358979 / 4 * thr
 
 const fit_kind kbi_fit_homography = {
     .sample = 4,
-    .size = 9,
-    .beta = 0.01,
-    .one_scale = false,
-    .chance = kbi_fit_disc_chance,
+    FIT_BY_TRANSFER,
     .solve = solve,
-    .errors = kbi_fit_transfer_errors,
-    .count_near = kbi_fit_transfer_near,
     .relax = relax,
-    .normal = kbi_fit_transfer_normal,
     .gauge = gauge,
     .retract = retract,
 };

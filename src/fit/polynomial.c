@@ -115,7 +115,7 @@ static double enclosed_root(const double *c, int32_t degree, double low, double 
             step = high - low;
         }
         before = fabs(step);
-        /* Newton's steps square what is left, so that the next one would not be seen. */
+        /* A step of Newton squares the error, so the next one would change nothing. */
         if (!(fabs(next - x) > (newton ? 1e-10 : 1e-15) * fabs(x))) return next;
         x = next;
     }

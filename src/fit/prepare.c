@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* -O2: more copies of its loops bring nothing. */
-/* From the caller's pairs to those that take part: finite, different, best first, normalised. */
+/* Makes the list that the search works on: finite pairs, duplicates dropped, best first, normalised. */
 #include <math.h>
 
 #include "fit/fit.h"
@@ -109,8 +109,8 @@ static int32_t *find_point(const point_set *set, int32_t i)
     }
 }
 
-/* Keeps of the pairs in order[], best first, those that share no point with a better one. The table has 2 x size
- * places; `room` has 5 n doubles for the bitmaps and hashes, of which each bitmap takes at most n. */
+/* Drops every pair of order[] (best first) that shares a point with a better one. The table has 2 x size places; `room`
+ * has 5 n doubles for bitmaps and hashes; a bitmap takes at most n. */
 static int32_t drop_duplicates(const fit_input *input, int32_t *order, int32_t n, int32_t *table, size_t size,
                                double *room)
 {
@@ -176,7 +176,7 @@ static fit_frame frame_of(const fit_input *input, const int32_t *order, int32_t 
     for (int32_t k = 0; k < few; k++)
         values[k] = taxicab(point_of(input, order[kbi_piece((size_t)n, few, k)], second), centre, dimensions);
     double size = median(values, few);
-    for (int32_t k = 0; k < n && !(size > 0); k++) /* most at one place: take the first that is not */
+    for (int32_t k = 0; k < n && !(size > 0); k++) /* most points lie at one place: take the first other one */
         size = taxicab(point_of(input, order[k], second), centre, dimensions);
     if (z) *z = centre[2];
     return (fit_frame){centre[0], centre[1], size > 0 && 1 / size <= DBL_MAX ? 1 / size : 0};

@@ -91,15 +91,10 @@ static int32_t rotation_solve(const fit_pairs *pairs, const int32_t *sample, dou
 
 const fit_kind kbi_fit_rotation = {
     .sample = 2,
-    .size = 9,
+    FIT_BY_TRANSFER,
     .calibrated = true,
     .from_line = true,
-    .beta = 0.01,
-    .chance = kbi_fit_disc_chance,
     .solve = rotation_solve,
-    .errors = kbi_fit_transfer_errors,
-    .count_near = kbi_fit_transfer_near,
-    .normal = kbi_fit_transfer_normal,
     .gauge = kbi_fit_rotation_gauge,
     .retract = kbi_fit_rotation_nearest,
 };

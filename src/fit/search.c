@@ -136,7 +136,7 @@ typedef struct sampler {
     uint64_t random;
     int32_t total;    /* pairs */
     int32_t size;     /* of a sample */
-    int32_t fair;     /* one sample in so many comes out of all pairs */
+    int32_t fair;     /* every fair-th sample comes out of all pairs */
     int32_t prefix;   /* n, of the best pairs */
     int32_t end;      /* n does not grow beyond the prefix that decides about stopping */
     double growth;    /* T_n */
@@ -187,7 +187,7 @@ static void sampler_draw(sampler *s, int32_t number, const int32_t *slot, int32_
 
 /* ---- when to stop ---- */
 
-/* The least k with (1 - share)^k <= doubt, at most limit. Powers by squaring, so that no logarithm decides. */
+/* The min k with (1 - share)^k <= doubt, at most limit. Powers by squaring, so that no logarithm decides. */
 static int32_t samples_needed(double share, double doubt, int32_t limit)
 {
     double power[31], miss = 1 - share, product = 1;
@@ -209,8 +209,8 @@ static double all_inliers(int32_t inliers, int32_t n, int32_t size)
     return share;
 }
 
-/* Whether so many are more inliers than 95 % of wrong models have among n pairs. No root is larger than (x + 1) / 2,
- * which saves most of them. */
+/* Whether `inliers` exceeds what 95 % of wrong models have among n pairs. The bound sqrt(x) <= (x + 1) / 2 settles most
+ * calls without a root. */
 static bool enough_among(const fit_kind *kind, int32_t inliers, int32_t n)
 {
     double mean = kind->beta * (n - kind->sample), variance = mean * (1 - kind->beta);

@@ -12,7 +12,7 @@
  * This assumes independent pairs, but detectors find one corner several times, on several pyramid levels, and fine
  * print as a cluster of corners: where one of them fits by chance its neighbours do too. So pairs that are one place,
  * within 2 px of each other in both images, count once, and so do places whose points of image 2 lie in one cell, a few
- * thresholds wide. */
+ * thresholds wide. Among the n of a pose, though, a cell counts as often as it was offered other parts of the scene. */
 #include <math.h>
 
 #include "fit/fit.h"
@@ -113,7 +113,7 @@ static bool new_place(const fit_pairs *pairs, int32_t *table, size_t mask, int32
 
 int32_t kbi_fit_places(const fit_pairs *pairs, const int32_t *list, int32_t n, const fit_scratch *scratch, int32_t *out)
 {
-    int32_t *table = (int32_t *)(void *)scratch->part.x1, count = 0; /* 8 n entries, of which less than 4 n are used */
+    int32_t *table = (int32_t *)(void *)scratch->part.x1, count = 0; /* room for 8 n entries; fewer than 4 n are used */
     size_t size = 4;
     while (size < 2 * (size_t)n) size *= 2;
     memset(table, 0, size * sizeof *table);
@@ -132,8 +132,20 @@ static uint64_t cell_of(const fit_pairs *pairs, int32_t s, double cells)
     return (uint64_t)(x + 2000000001) << 32 | (uint32_t)y; /* never 0, which is a free place */
 }
 
+/* The same with the cell of the scene point, whose side is as large a share of the extent of the points. */
+static uint64_t scene_cell_of(const fit_pairs *pairs, int32_t s, double cells)
+{
+    double scene = cells / (pairs->pixel * pairs->frame2.scale);
+    const double point[3] = {pairs->x1[s], pairs->y1[s], pairs->z1[s]};
+    uint64_t hash = cell_of(pairs, s, cells);
+    for (int32_t k = 0; k < 3; k++)
+        hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u + (uint64_t)cell_along(point[k] * scene);
+    return hash | 1;
+}
+
 /* How many cells hold the n slots listed. */
-static int32_t count_cells(const fit_pairs *pairs, const int32_t *list, int32_t n, const fit_scratch *scratch)
+static int32_t count_cells(const fit_pairs *pairs, const int32_t *list, int32_t n, bool scene,
+                           const fit_scratch *scratch)
 {
     uint64_t *table = (uint64_t *)(void *)scratch->part.x1; /* 4 n entries */
     double cells = 1 / (CELL * sqrt(pairs->threshold2));
@@ -142,7 +154,8 @@ static int32_t count_cells(const fit_pairs *pairs, const int32_t *list, int32_t 
     while (size < 2 * (size_t)n) size *= 2;
     memset(table, 0, size * sizeof *table);
     for (int32_t k = 0; k < n; k++) {
-        uint64_t cell = cell_of(pairs, list[k], cells);
+        int32_t s = list ? list[k] : k;
+        uint64_t cell = scene ? scene_cell_of(pairs, s, cells) : cell_of(pairs, s, cells);
         size_t place = (size_t)((cell * 0x9e3779b97f4a7c15u) >> 32) & (size - 1);
         while (table[place] && table[place] != cell) place = (place + 1) & (size - 1);
         count += !table[place];
@@ -151,16 +164,18 @@ static int32_t count_cells(const fit_pairs *pairs, const int32_t *list, int32_t 
     return count;
 }
 
-/* How many independent pairs there are: cells that hold a place, times the scene points that a place was offered on
- * average. These are chances of their own, while pairs of two images at one place are one corner found again. */
+/* How many independent pairs there are: cells that hold a place. Keypoints in one cell that were offered different
+ * parts of the scene may each meet theirs by chance, while pairs of two images at one place are one corner found
+ * again. */
 static int32_t independent_pairs(const fit_pairs *pairs, const fit_scratch *scratch)
 {
+    if (pairs->z1) return count_cells(pairs, NULL, pairs->n, true, scratch);
     int32_t *places = scratch->part.slot, all = kbi_fit_places(pairs, NULL, pairs->n, scratch, places);
-    int32_t cells = count_cells(pairs, places, all, scratch);
-    return pairs->input.stride == 4 ? cells : (int32_t)ceil((double)cells * pairs->n / all);
+    return count_cells(pairs, places, all, false, scratch);
 }
 
-/* Whether so many independent inliers are more than chance explains among n pairs, and the candidates left behind. */
+/* Whether `inliers` independent inliers among n pairs, and the candidates left behind, are more than chance
+ * explains. */
 static bool believable(const fit_kind *kind, const fit_pairs *pairs, int32_t n, int32_t inliers)
 {
     double all = ceil(n * pairs->candidates);
@@ -171,7 +186,7 @@ static bool believable(const fit_kind *kind, const fit_pairs *pairs, int32_t n, 
 bool kbi_fit_significant(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch,
                          const fit_found *found)
 {
-    int32_t *places = scratch->part.slot, inliers = count_cells(pairs, places, found->places, scratch);
+    int32_t *places = scratch->part.slot, inliers = count_cells(pairs, places, found->places, false, scratch);
     if (believable(kind, pairs, pairs->n, inliers)) return true;
     if (!believable(kind, pairs, independent_pairs(pairs, scratch), inliers)) return false;
     kbi_fit_places(pairs, scratch->list.slot, found->score.count, scratch, places); /* as they were */

@@ -69,7 +69,7 @@ static inline int32_t kbi_pyramid_level_at(int32_t place)
     if (place == 0) return 0;
     return place <= KBI_PYRAMID_LEVELS / 2 ? 2 * place - 1 : 2 * place - KBI_PYRAMID_LEVELS;
 }
-/* Chooses the levels to be made, as bits; what they are made of is added. */
+/* Chooses the levels to be made, a bit each, and adds the levels that they are made of. */
 void kbi_pyramid_want(kbi_pyramid *levels, uint32_t wanted);
 /* Makes the wanted levels of a pass. */
 void kbi_pyramid_pass(const kbi_pyramid *levels, const struct kbi_image_kernels *kernels, int32_t pass,
@@ -109,8 +109,8 @@ uint8_t kbi_keypoint_check(const kb_keypoint *keypoint, double region, int32_t w
  * flags; with OUTSIDE or INVALID only level is set, to -1. */
 uint8_t kbi_sampling_plan(kbi_sampling *sampling, const kb_keypoint *keypoint, double width, kbi_grid grid,
                           const kbi_pyramid *levels);
-/* From the keypoint, the middle of 32x32 samples, to the middle of the cells: half a sample along both axes, a
- * quarter of a cell, whose steps a and b are. */
+/* The offset from the keypoint, which is the middle of 32x32 samples, to the middle of the 16x16 cells: half a sample
+ * along both axes, that is a quarter of a cell. a and b are the steps from cell to cell. */
 static inline int32_t kbi_cells_offset_x(int32_t a, int32_t b) { return (a - b) >> 2; }
 static inline int32_t kbi_cells_offset_y(int32_t a, int32_t b) { return (a + b) >> 2; }
 /* Samples one patch, side x side bytes, by bilinear interpolation. */

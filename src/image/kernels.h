@@ -20,14 +20,15 @@ typedef struct kbi_warp {
 } kbi_warp;
 
 typedef struct kbi_image_kernels {
-    int32_t batch; /* how many serve them best, up to KBI_BATCH: the memory of a task grows with it */
+    int32_t
+        batch; /* regions per call that serve the kernels best, up to KBI_BATCH; the memory of a task grows with it */
     /* Rows of the sampler's pyramid (pyramid.c). n pixels from 2n of each of two rows: the mean of 2x2. out may be
-     * upper: pixels are written behind those that are still to be read. */
+     * upper, since no pixel is written before it has been read. */
     void (*shrink_half)(const uint8_t *upper, const uint8_t *lower, int32_t n, uint8_t *out);
     /* 2n pixels from 3n: the mean over 1.5 x 1.5, where the heavy row has twice the weight of the light one. */
     void (*shrink_two_thirds)(const uint8_t *heavy, const uint8_t *light, int32_t n, uint8_t *out);
-    /* kbi_sampling_plan for n keypoints, whose regions are width_scale x size wide: n x kbi_grid_octaves samplings,
-     * of a keypoint the whole region first. flags is not NULL. */
+    /* kbi_sampling_plan for n keypoints with regions width_scale x size wide: n x kbi_grid_octaves samplings, per
+     * keypoint the whole region first. flags is not NULL. */
     void (*plan)(const kb_keypoint *keypoints, int32_t n, double width_scale, kbi_grid grid, const kbi_pyramid *levels,
                  kbi_sampling *samplings, uint8_t *flags);
     /* Samples n patches of the same side from the pyramid: kbi_sample_patch. */

@@ -6,7 +6,6 @@
  * 1.5 pixels: three pixels a b c become two, (2a + b) / 3 and (b + 2c) / 3, along both axes. Every later level
  * is the mean of 2 x 2 pixels of the level two before it. Sums are exact integers, rounded once per level. The last row
  * and column repeat where a level does not divide evenly. */
-#include "common/cpu.h"
 #include "image/kernels.h"
 
 static int32_t level_side(int32_t side, int32_t level)
@@ -72,7 +71,7 @@ static void build_rows(const kbi_pyramid *l, const kbi_image_kernels *kernels, i
     }
 }
 
-/* Memory is taken for all levels, whatever is wanted: how much a frame needs must not depend on what it shows. */
+/* Takes memory for all levels, wanted or not: the need of a call must not depend on the content of its image. */
 kb_status kbi_pyramid_get(kbi_pyramid *levels, const kb_image *gray, bool single, kb_workspace *workspace)
 {
     kbi_pyramid_plan(levels, gray);

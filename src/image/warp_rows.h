@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A row of an image that a homography warps. Coordinates are exact at the ends of blocks and linear in between, which is
- * off by a few hundredths of a pixel. Everything but the loads of pixels is loops without branches, which compilers turn
- * into vector code: the plain kernel and those of wider vectors are this. */
+/* A row of an image that a homography warps. Coordinates are exact at the ends of blocks and linear in between, which
+ * is off by a few hundredths of a pixel. Everything but the loads of pixels is loops without branches, which compilers
+ * turn into vector code: the plain kernel and the ones with wider vectors are compiled from it. */
 #ifndef KBI_WARP_ROWS_H
 #define KBI_WARP_ROWS_H
 

@@ -6,7 +6,7 @@
  * residuals; the word's row cancels in the distance of two residuals, so the majority of the rows themselves is kept (a
  * tie takes the word's bit, which is a residual of 0). One signature per word and image, however often the word is
  * repeated, is what keeps repeated texture from counting many times. The similarity of two signatures is u^3 with u = 1
- * - 2 h / bits for a Hamming distance h, and nothing below a least u: rows that merely fell into the same word say
+ * - 2 h / bits for a Hamming distance h, and nothing below a min u: rows that merely fell into the same word say
  * little. */
 #include "index/index.h"
 #include "index/k_majority.h"

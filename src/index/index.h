@@ -45,7 +45,7 @@ void kbi_similarity_table(size_t row_bytes, uint32_t *table);
 #define KBI_DIRECTORY_ROW 16 /* u32 word, u32 0, u64 end of its entries */
 #define KBI_HEAD 8           /* bytes; a shorter signature is filled up with zeros */
 #define KBI_ENTRY 8          /* bytes: u32 image, u32 rows with the word; then the signature without its head */
-#define KBI_LINE 64          /* columns begin at multiples of so many bytes */
+#define KBI_LINE 64          /* columns begin at multiples of it, in bytes */
 enum { KBI_COLUMN_HEAD, KBI_COLUMN_ENTRY, KBI_COLUMNS };
 typedef struct kbi_segment {
     size_t images; /* its weight in merging */

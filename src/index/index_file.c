@@ -251,7 +251,7 @@ static kb_status read_header(const uint8_t *data, size_t size, layout *l, parts 
     for (size_t i = 0; i < 7; i++) number[i] = kbi_get_u64(data + 24 + 8 * i);
     *l = (layout){number[0], number[1], number[2], number[3], number[4], number[5], number[6], flags & 1, flags & 2};
     if (l->row_bytes < 1 || l->row_bytes > 4096 || !parts_of(l, p) || p->size != size || says != size)
-        return kbi_fail(error, KB_E_TABLE, "index: %zu bytes are not what its header needs", size);
+        return kbi_fail(error, KB_E_TABLE, "index: %zu bytes, but its header needs another size", size);
     return KB_OK;
 }
 

@@ -68,8 +68,8 @@ static void score_tf_idf(query *q, const kbi_segment *s, uint64_t begin, uint64_
     }
 }
 
-/* The first row of the directory from `from` on with a word not below `word`: steps that double, then halves. `missing`
- * words of the vocabulary have no row, so that the row is at most so many before the word's number. */
+/* The first row of the directory from `from` on with a word not below `word`, by steps that double and then halve. As
+ * only `missing` words of the vocabulary have no row, a word's row is at most `missing` before its number. */
 static size_t directory_find(const kbi_segment *s, size_t from, uint32_t word, size_t missing)
 {
     if (word > from + missing && word - missing < s->words) from = word - missing;
@@ -107,7 +107,7 @@ static void score_segments(query *q)
 
 /* ---- scores ---- */
 
-/* The other words that rows are near to: many true matches are there, on small or blurred images most. */
+/* Rows also look into the next nearest words: many true matches are there, above all on small or blurred images. */
 static kb_status query_probe(query *q, const kb_features *f, size_t probes, kb_workspace *ws, kb_error *error)
 {
     uint64_t self = q->bag.self;
@@ -213,7 +213,7 @@ static size_t take_best(const query *q, kb_index_result *results, size_t capacit
 
 /* ---- verification ---- */
 
-/* Those whose geometry was found come before the others. */
+/* Images with a verified geometry come before the others. */
 static bool verified_better(const kb_index_result *a, const kb_index_result *b)
 {
     return (a->inliers > 0) != (b->inliers > 0) ? a->inliers > 0 : a->score > b->score;
@@ -238,8 +238,8 @@ static kb_status verify_best(const query *q, const kb_features *f, kb_workspace 
 
 /* ---- sampling ----
  *
- * Words lose matches that quantisation separates, so that a picture among clutter can be far down the list. SAMPLE_ROWS
- * of the query are matched with POOL times as many images as will be verified; the most similar ones come first, the
+ * Quantisation gives some matching rows different words, so a picture among clutter can be far down the list. Therefore
+ * SAMPLE_ROWS rows of the query are matched with POOL x verify images. The most similar images move to the front; the
  * others stay in the order of their scores. */
 
 static kb_status sample_rows(const kb_features *f, kb_workspace *ws, kb_features *sample)

@@ -75,7 +75,7 @@ void kbi_k_majority_free(kbi_k_majority *m)
     for (size_t i = 0; i < KBI_COUNT(blocks); i++) kbi_deallocate(&m->allocator, blocks[i]);
 }
 
-/* keys[i] becomes the least of itself and (distance << 16 | centre) over the given centres. */
+/* keys[i] becomes the min of itself and (distance << 16 | centre) over the given centres. */
 static void compare_centres(kbi_k_majority *m, size_t n, const uint8_t *centres, uint32_t count)
 {
     for (size_t from = 0; from < n; from += KBI_HAMMING_BLOCK_ROWS) {

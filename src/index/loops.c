@@ -5,8 +5,11 @@
  *
  * How high a score is depends on scene, vocabulary and number of keypoints. The measure is the sequence itself: the
  * median score of an image with the one before it. Places that look alike, such as the doors of a corridor, may well
- * fit geometrically; but then they are alike to several places. So a loop must either have matches far more similar
- * than the matches of unrelated photographs, or clearly more similar ones than the next island.
+ * fit geometrically; but then they are alike to several places. So a loop must have clearly more similar matches than
+ * the most similar images of other places, those of the last images too; less clearly where they are far more similar
+ * than the matches of unrelated photographs. The place of the query goes back as long as images are similar to it; where
+ * nothing shows another place, only nearly the same view is a loop. A place that was returned to is one with its first
+ * pass, so that a third pass does not find the second to be another place.
  *
  * A loop must have a plane, too: a homography with min_places places. Epipolar lines alone are met by any row of doors.
  *
@@ -18,14 +21,18 @@
 
 #define CANDIDATES 64
 #define CERTAIN_SCORE 0.03    /* candidates need no more, however similar neighbours are, as in a slow video */
-#define CERTAIN_VERIFIED 0.04 /* the score after verification that is enough by itself */
-#define DISTINCT 1.5          /* or how many times the next island's it must be */
+#define CERTAIN_VERIFIED 0.04 /* the score after verification that is enough where no other place has nearly as much */
+#define NEARLY 1.2            /* it must be so many times that of other places, */
+#define ALONE 0.3             /* what it must be where there is no other place to compare with */
+#define DISTINCT 1.5          /* or, where it is not certain, so many times */
 
 struct kb_loop_detector {
     kb_index *index;
     kb_loop_options o;
     double *neighbours; /* scores of images with the one before, ascending */
     size_t count, room;
+    size_t *origins; /* of images: themselves, or where the first pass of their place was */
+    size_t origin_room;
 };
 
 /* Neighbouring candidates: they support each other. */
@@ -80,6 +87,7 @@ void kb_loop_detector_free(kb_loop_detector *detector)
     kb_allocator allocator = detector->index->allocator;
     kb_index_free(detector->index);
     kbi_deallocate(&allocator, detector->neighbours);
+    kbi_deallocate(&allocator, detector->origins);
     kbi_deallocate(&allocator, detector);
 }
 
@@ -114,16 +122,33 @@ static void neighbour_forget(kb_loop_detector *d, double score)
     memmove(d->neighbours + at, d->neighbours + at + 1, (--d->count - at) * sizeof *d->neighbours);
 }
 
-/* Takes out the last images, which are no candidates, keeping the order. */
-static size_t candidates_keep(const kb_loop_detector *d, kb_index_result *results, size_t count)
+/* Room for the origin of one more image. */
+static kb_status origins_reserve(kb_loop_detector *d)
+{
+    if (d->index->count < d->origin_room) return KB_OK;
+    size_t room = d->origin_room ? 2 * d->origin_room : 64;
+    size_t *grown =
+        kbi_reallocate(&d->index->allocator, d->origins, d->origin_room * sizeof *grown, room, sizeof *grown);
+    if (!grown) return KB_E_MEMORY;
+    d->origins = grown;
+    d->origin_room = room;
+    return KB_OK;
+}
+
+/* The results but the last images, which are no candidates, in their order. */
+static size_t candidates_keep(const kb_loop_detector *d, const kb_index_result *results, size_t count,
+                              kb_index_result *candidates)
 {
     size_t kept = 0;
     for (size_t i = 0; i < count && kept < CANDIDATES; i++)
-        if (results[i].position + (size_t)d->o.window < d->index->count) results[kept++] = results[i];
+        if (results[i].position + (size_t)d->o.window < d->index->count) candidates[kept++] = results[i];
     return kept;
 }
 
-/* Candidates in the order of scores: each joins an island that it is near to, or starts one. */
+static bool are_near(size_t a, size_t b, size_t reach) { return a <= b + reach && b <= a + reach; }
+
+/* Candidates in the order of scores: each joins an island that it is near to, or starts one. An island reaches no
+ * further from its best image than the window, beyond which a place is another. */
 static size_t islands_build(const kb_loop_detector *d, const kb_index_result *results, size_t count, double min,
                             island *islands)
 {
@@ -131,7 +156,9 @@ static size_t islands_build(const kb_loop_detector *d, const kb_index_result *re
     for (size_t i = 0; i < count; i++) {
         if (results[i].score < min) break;
         size_t at = results[i].position, reach = (size_t)d->o.island, k = 0;
-        while (k < n && (at + reach < islands[k].first || at > islands[k].last + reach)) k++;
+        while (k < n && (at + reach < islands[k].first || at > islands[k].last + reach ||
+                         !are_near(at, results[islands[k].best].position, (size_t)d->o.window)))
+            k++;
         if (k == n) {
             islands[n++] = (island){at, at, i, results[i].score};
             continue;
@@ -149,39 +176,90 @@ static size_t islands_build(const kb_loop_detector *d, const kb_index_result *re
     return n;
 }
 
-/* The best image of each of the best islands. */
-static kb_status check_islands(const kb_loop_detector *d, const kb_features *f, const island *islands, size_t n,
-                               kb_index_result *results, kb_workspace *ws, kb_loop *loop)
+/* ---- checks ---- */
+
+static kb_status check_image(const kb_loop_detector *d, const kb_features *f, kb_index_result *r, kb_workspace *ws)
 {
     kb_index_query_options o;
-    double best = 0, next = 0;
     KB_INIT(o);
     o.geometry = d->o.geometry;
     o.threshold = d->o.threshold;
+    size_t mark = kbi_workspace_mark(ws);
+    kb_status status = kbi_index_verify(d->index, f, r->position, &o, d->o.min_places, ws, r);
+    kbi_workspace_rewind(ws, mark);
+    return status;
+}
+
+static void fill_loop(const kb_index_result *r, double score, const island *from, kb_loop *loop)
+{
+    loop->inliers = r->inliers;
+    loop->places = r->places;
+    loop->geometry = r->geometry;
+    loop->reference = r->position;
+    loop->score = score;
+    loop->island_first = from->first;
+    loop->island_last = from->last;
+    memcpy(loop->model, r->model, sizeof loop->model);
+}
+
+/* The best image of each of the best islands. */
+static kb_status check_islands(const kb_loop_detector *d, const kb_features *f, const island *islands, size_t n,
+                               const kb_index_result *candidates, kb_workspace *ws, double *best, kb_loop *loop)
+{
     for (size_t i = 0; i < n && loop->checked < d->o.checks; i++) {
-        kb_index_result *r = &results[islands[i].best];
-        double score = r->score;
-        size_t mark = kbi_workspace_mark(ws);
-        kb_status status = kbi_index_verify(d->index, f, r->position, &o, d->o.min_places, ws, r);
-        kbi_workspace_rewind(ws, mark);
+        kb_index_result r = candidates[islands[i].best];
+        kb_status status = check_image(d, f, &r, ws);
         if (status != KB_OK) return status;
         loop->checked++;
-        if (r->score <= best) {
-            next = r->score > next ? r->score : next;
-            continue;
-        }
-        next = best;
-        best = r->score;
-        loop->inliers = r->inliers;
-        loop->places = r->places;
-        loop->geometry = r->geometry;
-        loop->reference = r->position;
-        loop->score = score;
-        loop->island_first = islands[i].first;
-        loop->island_last = islands[i].last;
-        memcpy(loop->model, r->model, sizeof loop->model);
+        if (r.score <= *best) continue;
+        *best = r.score;
+        fill_loop(&r, candidates[islands[i].best].score, &islands[i], loop);
     }
-    loop->found = loop->places >= d->o.min_places && (best >= CERTAIN_VERIFIED || best >= DISTINCT * next);
+    return KB_OK;
+}
+
+/* The first of the images that show the place of the query, going back from it, but no further than the window. */
+static size_t own_place(const kb_loop_detector *d, const kb_index_result *results, size_t count, double min)
+{
+    size_t now = d->index->count, first = now, before = now + 1, reach = (size_t)d->o.island;
+    while (before != first) {
+        before = first;
+        for (size_t i = 0; i < count && results[i].score >= min; i++) {
+            size_t at = results[i].position;
+            if (at < first && at + reach >= first && at + (size_t)d->o.window >= now) first = at;
+        }
+    }
+    return first;
+}
+
+/* Whether an image shows the place of a loop: one of its island, or an image of another pass. */
+static bool shows_place(const kb_loop_detector *d, const kb_loop *loop, size_t at)
+{
+    size_t reach = (size_t)d->o.island, from = at > reach ? at - reach : 0;
+    if (at + reach >= loop->island_first && at <= loop->island_last + reach) return true;
+    for (size_t a = from; a <= at + reach && a < d->index->count; a++)
+        if (are_near(d->origins[a], d->origins[loop->reference], reach) && (a == at || d->origins[a] != a)) return true;
+    return false;
+}
+
+/* Whether the loop is clearly more similar than the most similar images of other places. */
+static kb_status check_others(const kb_loop_detector *d, const kb_features *f, const kb_index_result *results,
+                              size_t count, double min, kb_workspace *ws, double best, kb_loop *loop)
+{
+    size_t own = own_place(d, results, count, min), reach = (size_t)d->o.island, others = 0;
+    double next = 0;
+    int32_t checked = 0;
+    for (size_t at = 0; at + reach < own && others == 0; at++) others += !shows_place(d, loop, at);
+    for (size_t i = 0; i < count && others > 0 && checked < d->o.checks; i++) {
+        kb_index_result r = results[i];
+        if (r.position + reach >= own || shows_place(d, loop, r.position)) continue;
+        kb_status status = check_image(d, f, &r, ws);
+        if (status != KB_OK) return status;
+        checked++;
+        if (r.score > next) next = r.score;
+    }
+    loop->checked += checked;
+    loop->found = others > 0 ? best >= (best >= CERTAIN_VERIFIED ? NEARLY : DISTINCT) * next : best >= ALONE;
     return KB_OK;
 }
 
@@ -202,10 +280,15 @@ static kb_status find_loop(kb_loop_detector *d, const kb_features *f, kb_workspa
     if (status != KB_OK) return status;
     *neighbour = neighbour_score(d, results, count);
     if (neighbour_note(d, *neighbour) != KB_OK) return kbi_fail(error, KB_E_MEMORY, "out of memory");
-    count = candidates_keep(d, results, count);
-    double min = d->o.min_score * d->neighbours[d->count / 2];
-    size_t n = islands_build(d, results, count, min < CERTAIN_SCORE ? min : CERTAIN_SCORE, islands);
-    status = check_islands(d, f, islands, n, results, ws, loop);
+    kb_index_result *candidates = kbi_workspace_array(ws, CANDIDATES, sizeof *candidates);
+    if (!candidates) return kbi_fail(error, KB_E_MEMORY, "out of memory");
+    size_t kept = candidates_keep(d, results, count, candidates);
+    double min = d->o.min_score * d->neighbours[d->count / 2], best = 0;
+    min = min < CERTAIN_SCORE ? min : CERTAIN_SCORE;
+    size_t n = islands_build(d, candidates, kept, min, islands);
+    status = check_islands(d, f, islands, n, candidates, ws, &best, loop);
+    if (status == KB_OK && loop->places >= d->o.min_places)
+        status = check_others(d, f, results, count, min, ws, best, loop);
     return status == KB_OK ? KB_OK : kbi_fail(error, status, "%s", kb_status_string(status));
 }
 
@@ -228,8 +311,11 @@ kb_status kb_loop_detector_add(kb_loop_detector *detector, const kb_features *fe
     double neighbour = 0;
     status = find_loop(detector, &f, ws, loop, &neighbour, error);
     kbi_workspace_rewind(ws, mark);
+    if (status == KB_OK && origins_reserve(detector) != KB_OK) status = kbi_fail(error, KB_E_MEMORY, "out of memory");
     if (status == KB_OK) status = kb_index_add(detector->index, &f, loop->query, NULL, ws, error);
     if (status != KB_OK && detector->count > noted) neighbour_forget(detector, neighbour);
+    size_t *origins = detector->origins;
+    if (status == KB_OK) origins[loop->query] = loop->found ? origins[loop->reference] : loop->query;
     kbi_workspace_release(&local);
     KBI_STRUCT_WRITE(kb_loop, out, loop);
     return status;

@@ -51,7 +51,7 @@ static void writer_word(segment_writer *w, uint32_t word)
 
 /* ---- the lists of several segments as one ---- */
 
-/* The least word at the cursors; UINT64_MAX: all are at their ends. */
+/* The min word at the cursors; UINT64_MAX: all cursors are at their ends. */
 static uint64_t least_word(const kbi_segment *segments, size_t count, const size_t *cursor)
 {
     uint64_t min = UINT64_MAX;

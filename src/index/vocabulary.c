@@ -4,7 +4,6 @@
  * the weights of its words. Loading checks it and keeps a pointer. */
 #include "index/vocabulary.h"
 
-#include "common/cpu.h"
 
 #define VERSION 1
 #define AT_SUM 128 /* the checksum in the header */

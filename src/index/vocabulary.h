@@ -25,7 +25,7 @@ struct kb_vocabulary {
 
 #define KBI_VOCABULARY_HEADER 144
 #define KBI_VOCABULARY_NODE 8
-#define KBI_MAX_DEPTH 64 /* levels of any tree: a row takes so many steps at most */
+#define KBI_MAX_DEPTH 64 /* max levels of a tree, that is steps from the root to a word */
 
 static inline uint32_t kbi_node_first(const kb_vocabulary *v, uint32_t node)
 {

@@ -276,7 +276,7 @@ static kb_status pack_trained(trainer *t, kb_vocabulary **out, kb_error *error)
     return status;
 }
 
-/* All rows alike: the tree must have a word, which is that row. */
+/* When all rows are equal, the tree gets one word: that row. */
 static bool add_only_word(trainer *t)
 {
     if (t->count > 1) return true;

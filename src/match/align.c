@@ -130,7 +130,8 @@ static void sample_row_inside(const lattice *l, int32_t x, int32_t y, int32_t si
     }
 }
 
-/* Samples one px apart, as a translation leaves them, have one fraction; the sums equal those that blend() gives. */
+/* Whether samples are 1 px apart, as a translation leaves them: then all have one fraction, and sums equal
+ * blend()'s. */
 static bool lattice_is_straight(const lattice *l)
 {
     return l->right[0] == 65536 && l->down[1] == 65536 && l->right[1] == 0 && l->down[0] == 0;

@@ -20,10 +20,10 @@ bool kbi_frame_of(kbi_frame *frame, const kb_keypoint *keypoint, double width, c
 /* A point of a frame's level in the image. */
 void kbi_frame_point(const kbi_frame *frame, double *x, double *y);
 
-/* How many parameters of the map are free: all of it, or where the frame is. */
+/* How many parameters of the map are free: its position, or all of them. */
 typedef enum kbi_alignment { KBI_ALIGN_TRANSLATION = 2, KBI_ALIGN_AFFINE = 6 } kbi_alignment;
 
-/* Moves and, with KBI_ALIGN_AFFINE, deforms frame b until what it shows in image b is what frame a shows in image a, up
+/* Moves and, with KBI_ALIGN_AFFINE, deforms frame b until its pixels of image b equal frame a's pixels of image a, up
  * to gain and offset. At most `iterations` steps; b is the best frame that was seen. Returns the correlation there, -1
  * to 1; below -1 when one of the regions has no structure. */
 double kbi_align(const kbi_pyramid *image_a, const kbi_frame *a, const kbi_pyramid *image_b, kbi_frame *b,

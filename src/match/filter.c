@@ -18,7 +18,6 @@
  * on columns (filter_block.h). The square root is left to the pairs that pass a bound without one. */
 #include <math.h>
 
-#include "common/cpu.h"
 #include "common/features.h"
 #include "common/options.h"
 #include "common/sincos.h"
@@ -58,8 +57,7 @@ static kb_status filter_read_options(const kb_filter_options *given, filter_job 
 {
     kb_filter_options o;
     double sine, cosine;
-    if (KBI_STRUCT_READ(kb_filter_options, &o, given) != KB_OK) return kbi_fail_struct(error);
-    kb_status status = kbi_options_complete(filter_options, KBI_COUNT(filter_options), &o, error);
+    kb_status status = KBI_OPTIONS_READ(kb_filter_options, filter_options, &o, given, error);
     if (status != KB_OK) return status;
     kbi_sincos_degrees((double)o.max_angle, &sine, &cosine);
     job->tolerance = o.tolerance;

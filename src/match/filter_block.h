@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the consistency filter compares, and the comparison of one match with a block of others (filter.c says what it
- * means). */
+/* The consistency filter's matches as columns of numbers, and the comparison of one match with a block of others
+ * (filter.c explains it). */
 #ifndef KBI_FILTER_BLOCK_H
 #define KBI_FILTER_BLOCK_H
 
@@ -8,7 +8,7 @@
 
 #define KBI_FILTER_BLOCK 8 /* pairs that are compared at once */
 
-/* What a match says, as columns. */
+/* The columns: a number per match. */
 enum { KBI_FILTER_AX, KBI_FILTER_AY, KBI_FILTER_BX, KBI_FILTER_BY, /* points */
        KBI_FILTER_MX, KBI_FILTER_MY, /* the similarity, as a complex number; 0 in a match that takes no part any more */
        KBI_FILTER_NORM2,             /* |m|^2 */
@@ -19,7 +19,7 @@ typedef struct kbi_filter_nodes {
     float cosine2, ratio2;
     float bound2; /* twice the square of the tolerance, and a little for rounding */
     float *column[KBI_FILTER_COLUMNS]; /* the nodes by cell; KBI_FILTER_BLOCK zeros more than there are */
-    int32_t *support;                  /* also so many more */
+    int32_t *support;                  /* with KBI_FILTER_BLOCK more, too */
 } kbi_filter_nodes;
 
 /* The mean similarity of nodes i and j takes their offset in a to p; the offset in b is d off. Squares of both. */
@@ -37,8 +37,8 @@ static inline kbi_filter_error kbi_filter_compare(float *const c[KBI_FILTER_COLU
     return (kbi_filter_error){px * px + py * py, dx * dx + dy * dy};
 }
 
-/* Bit l is set when node j + l may support node i: one of both has less support than `min`, and all conditions hold
- * but the last, of which (s + t)^2 <= 2 s^2 + 2 t^2 is used. For KBI_FILTER_BLOCK nodes. */
+/* Bit l of KBI_FILTER_BLOCK is set when node j + l may support node i: one of the two has less support than `min`, and
+ * all conditions hold; the last one, on (s + t)^2, in its weaker form with 2 s^2 + 2 t^2. */
 uint32_t kbi_filter_block(const kbi_filter_nodes *nodes, int32_t i, int32_t j, int32_t min);
 
 #endif

@@ -195,8 +195,7 @@ kb_status kb_match_guided(const kb_features *given_a, const kb_guide *guides, co
     kbi_error_clear(error);
     if (!count) return kbi_fail(error, KB_E_ARGUMENT, "count: a pointer is NULL");
     *count = 0;
-    if (KBI_STRUCT_READ(kb_guided_options, &o, options) != KB_OK) return kbi_fail_struct(error);
-    kb_status status = kbi_options_complete(guided_options, KBI_COUNT(guided_options), &o, error);
+    kb_status status = KBI_OPTIONS_READ(kb_guided_options, guided_options, &o, options, error);
     if (status == KB_OK) status = kbi_features_read(&a, given_a, "a", KBI_PACKED_BITS, INT32_MAX / 64, error);
     if (status == KB_OK)
         status = kbi_features_read(&b, given_b, "b", KBI_PACKED_BITS | KBI_KEYPOINTS, INT32_MAX / 64, error);

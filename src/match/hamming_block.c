@@ -50,7 +50,7 @@ size_t kbi_list_circle(const float *x, const float *y, const int32_t *level, int
 
 static int32_t hamming_plain(const uint8_t *a, const uint8_t *b, size_t row_bytes)
 {
-    (void)kbi_cpu_flags(); /* so that they are known to the next call */
+    (void)kbi_cpu_flags(); /* the next call knows the features */
     return (int32_t)hamming_distance(a, b, row_bytes, COUNTS);
 }
 

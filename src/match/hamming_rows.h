@@ -69,7 +69,7 @@ ALWAYS_INLINE void hamming_rows_of(const uint8_t *a, size_t na, const uint8_t *b
         for (size_t j = 0; j < nb; j++) {
             uint32_t d = hamming_distance(row, b + j * row_bytes, row_bytes, instruction) << 16;
             uint32_t key = d | (uint32_t)j;
-            uint32_t loser = key > first ? key : first; /* the second best is the best of those that lost */
+            uint32_t loser = key > first ? key : first; /* the second best is the best loser */
             first = key < first ? key : first;
             next = loser < next ? loser : next;
             if (best_b) {

@@ -23,7 +23,7 @@ typedef struct kbi_match_kernels {
      * bytes. */
     void (*hamming_listed)(const uint8_t *query, const uint8_t *rows, const int32_t *listed, size_t n,
                            size_t row_bytes, size_t stride, uint32_t *distances);
-    /* The least (distance << 16 | i) over the rows i below n, 1 to KBI_HAMMING_BLOCK_ROWS. */
+    /* The min of (distance << 16 | i) over the rows i below n, 1 to KBI_HAMMING_BLOCK_ROWS. */
     uint32_t (*hamming_nearest)(const uint8_t *query, const uint8_t *rows, size_t n, size_t row_bytes);
     /* Lists the words of 8 bytes whose distance from the query, another one, is at most `max`, ascending. The
      * result is how many there are; found has room for KBI_NEAR_SLACK more than n, which may be written too. */

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The k nearest rows of every row. The Hamming kernel gives the two nearest of a tile, which is all that k = 2 takes.
- * For a larger k several tiles are compared first; then the k-th best so far is a bound, and only a tile whose second
- * nearest is before it can have further rows among the k best. Such tiles are gone through row by row. */
-#include "common/cpu.h"
+ * For a larger k several tiles are compared first. Then the k-th best so far is a bound: only a tile whose second
+ * nearest row is within it can have further rows among the k best, and is gone through row by row. */
 #include "common/features.h"
 #include "match/kernels.h"
 #include "match/row_set.h"
 
 #define TILE_ROWS 256  /* of b; half of it where rows are long */
 #define CLAIM_ROWS 128 /* rows of a per task */
-#define CLAIM_TILES 8  /* that are compared before any is gone through again */
+#define CLAIM_TILES 8  /* compared before one of them is gone through row by row */
 
 typedef struct knn_search {
     const kbi_match_kernels *kernels;

@@ -14,8 +14,8 @@ typedef struct kbi_neighbours {
     int32_t *index;
 } kbi_neighbours;
 
-/* Compares rows a[0..na), whose indices begin at first_a, with rows b[0..nb), whose indices begin at first_b, and
- * improves of_a (na entries) and of_b (nb entries; NULL: not wanted) with squared distances. A neighbour replaces
+/* Compares rows a[0..na) with rows b[0..nb) and improves of_a (na entries) and of_b (nb entries; NULL: not wanted) with
+ * squared distances. a[0] is row first_a of its image, b[0] row first_b. A neighbour replaces
  * another only when it is strictly nearer, so blocks visited in order of index leave ties to the lowest index.
  * The sum of a distance has a fixed order: eight partial sums, term k into sum k mod 8, added as a tree. */
 void kbi_l2_block(const float *a, size_t na, int32_t first_a, const float *b, size_t nb, int32_t first_b, size_t values,

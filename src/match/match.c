@@ -3,15 +3,14 @@
 /* Nearest neighbours, in one pass over the matrix of distances.
  *
  * The matrix has a row per row of a and a column per row of b. It is walked once, in tiles that fit into the first
- * level of the cache. Every distance serves both directions: it may be the least of its row (a's nearest b) and the
- * least of its column (b's nearest a). Workers claim rows of a until none is left; each keeps its own minima of the
+ * level of the cache. Every distance serves both directions: it may be the min of its row (a's nearest b) and the
+ * min of its column (b's nearest a). Workers claim rows of a until none is left; each keeps its own minima of the
  * columns, which are merged at the end. Minima with ties to the lowest index do not depend on how the matrix is split,
  * so neither do the matches. */
 #include <math.h>
 #include <stdatomic.h>
 
 #include "common/common.h"
-#include "common/cpu.h"
 #include "common/features.h"
 #include "common/options.h"
 #include "match/kernels.h"
@@ -65,7 +64,7 @@ static void neighbour_update(const kbi_neighbours *table, size_t i, uint32_t key
     table->index[i] = (int32_t)(first + (key & 0xffff));
 }
 
-/* A distance that is not the least of its tile may still be the second least of all. */
+/* A distance that is not the min of its tile may still be the second smallest of all. */
 static void second_update(const kbi_neighbours *table, size_t i, uint32_t key)
 {
     float distance = (float)(key >> 16);
@@ -238,8 +237,7 @@ kb_status kb_match_features(const kb_features *given_a, const kb_features *given
     kbi_error_clear(error);
     if (!count) return kbi_fail(error, KB_E_ARGUMENT, "count: a pointer is NULL");
     *count = 0;
-    if (KBI_STRUCT_READ(kb_match_options, &o, options) != KB_OK) return kbi_fail_struct(error);
-    kb_status status = kbi_options_complete(match_options, KBI_COUNT(match_options), &o, error);
+    kb_status status = KBI_OPTIONS_READ(kb_match_options, match_options, &o, options, error);
     if (status == KB_OK) status = kbi_features_read(&a, given_a, "a", KBI_ROWS, INT32_MAX, error);
     if (status == KB_OK) status = kbi_features_read(&b, given_b, "b", KBI_ROWS, INT32_MAX, error);
     if (status == KB_OK) status = kbi_features_comparable(&a, &b, error);

@@ -3,7 +3,6 @@
  * beginning at b's keypoint (match/align.c). */
 #include <math.h>
 
-#include "common/cpu.h"
 #include "common/features.h"
 #include "common/options.h"
 #include "image/kernels.h"
@@ -34,8 +33,7 @@ static const kbi_option refine_options[] = {
 static kb_status refine_read_options(const kb_refine_options *given, const kb_features *a, kb_refine_options *o,
                                      kb_error *error)
 {
-    if (KBI_STRUCT_READ(kb_refine_options, o, given) != KB_OK) return kbi_fail_struct(error);
-    kb_status status = kbi_options_complete(refine_options, KBI_COUNT(refine_options), o, error);
+    kb_status status = KBI_OPTIONS_READ(kb_refine_options, refine_options, o, given, error);
     return status == KB_OK ? kbi_features_scale(a, &o->scale, error) : status;
 }
 

@@ -10,7 +10,7 @@ static float coordinate(const float *first, size_t stride, int32_t i)
     return *(const float *)(const void *)((const uint8_t *)first + (size_t)i * stride);
 }
 
-/* The range of the coordinates, without those that are not finite or very far away. */
+/* The range of the coordinates that are finite and not very far away. */
 static void extent_of(const float *first, size_t stride, int32_t n, float *low, float *extent)
 {
     float min = FAR, max = -FAR;

@@ -12,9 +12,8 @@ typedef struct kbi_point_grid {
     int32_t *order;
 } kbi_point_grid;
 
-/* n points (fewer than 2^25); those that are not finite land in cells of the border. x[0], y[0] belong to the first and
- * `stride` bytes lie between two. About per_cell points per cell on average; at most 2 n + 2 cells. False when memory
- * is out. */
+/* Sorts n points (fewer than 2^25) into at most 2 n + 2 cells, about per_cell points each; points that are not finite
+ * go to cells at the border. Coordinates of consecutive points lie `stride` bytes apart. False when memory is out. */
 bool kbi_grid_build(kbi_point_grid *grid, const float *x, const float *y, size_t stride, int32_t n, float per_cell,
                     kb_workspace *workspace);
 

@@ -6,7 +6,6 @@
 
 #include "match/region_search.h"
 
-#include "common/cpu.h"
 #include "match/row_set.h"
 
 #define KEYPOINTS_PER_CELL 3
@@ -28,7 +27,7 @@ static void list_flush(const kbi_candidate_search *s, const uint8_t *query, cand
     s->kernels->hamming_listed(query, s->rows, list->listed, list->n, s->row_bytes, s->row_bytes, distances);
     for (size_t i = 0; i < list->n; i++) {
         uint64_t key = (uint64_t)distances[i] << 32 | (uint32_t)s->grid.order[list->listed[i]];
-        uint64_t loser = key > first ? key : first; /* the second best is the best of those that lost */
+        uint64_t loser = key > first ? key : first; /* the second best is the best loser */
         first = key < first ? key : first;
         second = loser < second ? loser : second;
     }

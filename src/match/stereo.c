@@ -35,8 +35,7 @@ static const kbi_option stereo_options[] = {
 
 static kb_status stereo_read_options(const kb_stereo_options *given, kb_stereo_options *o, kb_error *error)
 {
-    if (KBI_STRUCT_READ(kb_stereo_options, o, given) != KB_OK) return kbi_fail_struct(error);
-    kb_status status = kbi_options_complete(stereo_options, KBI_COUNT(stereo_options), o, error);
+    kb_status status = KBI_OPTIONS_READ(kb_stereo_options, stereo_options, o, given, error);
     if (status != KB_OK) return status;
     if (o->min_disparity > o->max_disparity)
         return kbi_fail_at(error, KB_E_ARGUMENT, "min_disparity", -1, "min_disparity is %.7g, above max_disparity, "
@@ -80,7 +79,7 @@ static uint32_t window_difference(const uint8_t *left, const uint8_t *right, int
     return sum;
 }
 
-/* The shift of least difference in samples; false when it is at the end of the range. */
+/* The shift with the min difference of samples; false when it is at the end of the range. */
 static bool best_shift(const uint8_t *left, const uint8_t *right, float *shift, uint32_t *difference)
 {
     uint32_t sums[2 * REACH + 1];

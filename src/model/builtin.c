@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* -Os: runs once per image, file or model. */
-/* Models by name. The learned ones are model files compiled in (KB_HAVE_BUILTIN_TABLES): the build makes a C file out
- * of models/, which names all of them, with data for those that were chosen. A new model is a new file there. SIFT and
- * RootSIFT need no table. */
+/* Models by name. The build turns the files in models/ into one C file (KB_HAVE_BUILTIN_TABLES), which names every
+ * model and has the tables of the chosen ones. A new model is a new file there. SIFT and RootSIFT need no table. */
 #include "model/model.h"
 
 #ifdef KB_HAVE_BUILTIN_TABLES

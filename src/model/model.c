@@ -203,7 +203,7 @@ kbi_mean_rule kbi_mean_rule_of(kbi_box box, kbi_grid grid)
     return (kbi_mean_rule){(uint8_t)shift, (uint16_t)((one + samples - 1) / samples)};
 }
 
-/* The edges of all boxes by rows; returns what follows them. */
+/* Lists the edges of all boxes by rows; returns the end of the list. */
 static kbi_box_edge *list_edges(const kbi_box_table *table, bool bottom, kbi_box_edge *edge)
 {
     for (int32_t row = 0; row < KB_PATCH_SIDE; row++)

@@ -81,7 +81,7 @@ static inline int32_t kbi_mean_rule_index(kbi_box b)
     return kbi_is_diagonal(b.channel) ? KB_MAX_CELL_RADIUS + 1 + b.radius : b.radius;
 }
 
-/* What is measured on one grid: the bits of BAD, or the bits of one octave of BAG. */
+/* The bits that are measured on one grid: all bits of BAD, or one octave's bits of BAG. */
 typedef struct kbi_box_table {
     kbi_grid grid;
     int32_t bit_count;

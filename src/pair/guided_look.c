@@ -2,7 +2,7 @@
 /* -Os: runs once per image, file or model. */
 /* The guided look. Where an epipolar geometry is found, every keypoint of image a is sought again along its line in
  * image b, with the angles of the look that found it and at the levels that its inliers have. The filter then drops
- * what is on its line by chance. */
+ * matches that lie on their line by chance. */
 #include "model/model.h"
 #include "pair/pair.h"
 

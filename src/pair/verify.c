@@ -185,30 +185,92 @@ static kb_status read_both(const kb_features *a, const kb_features *b, kb_featur
     return kbi_features_comparable(&f[0], &f[1], error);
 }
 
+/* One kind of rows of two images, and what they gave. */
+typedef struct verify_look {
+    kb_features a, b;
+    kb_match *matches;
+    uint8_t *inliers;
+    kb_verification found;
+} verify_look;
+
+/* Drops the matches that the filter did not keep. */
+static kb_status take_look(verify_look *look, const kb_verify_options *o, kb_workspace *ws)
+{
+    size_t n = 0, kept = 0;
+    kb_status status = kbi_pair_verify(&look->a, &look->b, o, 0, ws, look->matches, look->inliers, &n, &look->found);
+    for (size_t i = 0; i < n && status == KB_OK; i++) {
+        if (look->inliers[i] == KBI_MATCH_DROPPED) continue;
+        look->matches[kept] = look->matches[i];
+        look->inliers[kept++] = look->inliers[i] == KBI_MATCH_INLIER;
+    }
+    look->found.count = kept;
+    look->found.look = look->a.upright ? KB_LOOK_UPRIGHT : KB_LOOK_ORIENTED;
+    return status;
+}
+
+/* The same keypoints with their upright rows. */
+static bool make_upright(kb_features *f, const uint8_t *rows, kb_workspace *ws)
+{
+    kb_keypoint *keypoints = kbi_workspace_array(ws, f->n, sizeof *keypoints);
+    for (size_t i = 0; i < f->n && keypoints; i++) {
+        keypoints[i] = f->keypoints[i];
+        keypoints[i].angle = -1;
+    }
+    f->keypoints = keypoints;
+    f->rows = (void *)(uintptr_t)rows; /* which is read only */
+    f->upright = 1;
+    return keypoints != NULL;
+}
+
+/* Upright rows may know more of a pair that oriented rows verify. They do not decide about others: with a second look,
+ * more facades with equal windows were taken for one. */
+static kb_status take_both(verify_look *best, const kb_verify_options *o, kb_workspace *ws)
+{
+    verify_look upright = *best;
+    kb_status status = take_look(best, o, ws);
+    if (status != KB_OK || !best->found.verified) return status;
+    upright.matches = kbi_workspace_array(ws, best->a.n, sizeof *upright.matches);
+    upright.inliers = kbi_workspace_get(ws, best->a.n);
+    if (!upright.matches || !upright.inliers || !make_upright(&upright.a, o->upright_a, ws) ||
+        !make_upright(&upright.b, o->upright_b, ws))
+        return KB_E_MEMORY;
+    status = take_look(&upright, o, ws);
+    if (status != KB_OK || upright.found.places <= best->found.places) return status;
+    memcpy(best->matches, upright.matches, upright.found.count * sizeof *best->matches);
+    memcpy(best->inliers, upright.inliers, upright.found.count);
+    best->found = upright.found;
+    return KB_OK;
+}
+
+static kb_status check_upright(const kb_features *a, const kb_verify_options *o, kb_error *error)
+{
+    if (!o->upright_a == !o->upright_b && !(o->upright_a && a->upright)) return KB_OK;
+    if (o->upright_a && o->upright_b)
+        return kbi_fail_at(error, KB_E_ARGUMENT, "upright_a", -1, "upright rows beside rows that are upright already");
+    const char *field = o->upright_a ? "upright_b" : "upright_a";
+    return kbi_fail_at(error, KB_E_ARGUMENT, field, -1, "upright rows of one image, but %s is NULL", field);
+}
+
 kb_status kb_pair_verify(const kb_features *a, const kb_features *b, const kb_verify_options *options,
                          kb_workspace *workspace, kb_match *matches, uint8_t *inliers, kb_verification *out,
                          kb_error *error)
 {
     kb_features f[2];
     kb_verify_options o;
-    kb_verification full;
     kbi_error_clear(error);
     if (!out || KBI_STRUCT_CHECK(kb_verification, out) != KB_OK) return kbi_fail_struct(error);
     if (KBI_STRUCT_READ(kb_verify_options, &o, options) != KB_OK) return kbi_fail_struct(error);
     kb_status status = read_both(a, b, f, error);
+    if (status == KB_OK) status = check_upright(&f[0], &o, error);
     if (status != KB_OK) return status;
     if (f[0].n > 0 && (!matches || !inliers)) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
-    size_t n = 0, kept = 0;
-    status = kbi_pair_verify(&f[0], &f[1], &o, 0, ws, matches, inliers, &n, &full);
+    verify_look look = {.a = f[0], .b = f[1], .matches = matches, .inliers = inliers};
+    size_t mark = kbi_workspace_mark(ws);
+    status = (o.upright_a ? take_both : take_look)(&look, &o, ws);
+    kbi_workspace_rewind(ws, mark);
     kbi_workspace_release(&local);
     if (status != KB_OK) return kbi_fail(error, status, "%s", kb_status_string(status));
-    for (size_t i = 0; i < n; i++) {
-        if (inliers[i] == KBI_MATCH_DROPPED) continue;
-        matches[kept] = matches[i];
-        inliers[kept++] = inliers[i] == KBI_MATCH_INLIER;
-    }
-    full.count = kept;
-    KBI_STRUCT_WRITE(kb_verification, out, &full);
+    KBI_STRUCT_WRITE(kb_verification, out, &look.found);
     return KB_OK;
 }

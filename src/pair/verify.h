@@ -9,10 +9,10 @@
 /* What verification says of a match. */
 enum { KBI_MATCH_DROPPED, KBI_MATCH_KEPT, KBI_MATCH_INLIER };
 
-/* kb_pair_verify without compacting, which can ask for a homography of so many places whatever the geometry (plane; 0:
- * it does not): an epipolar geometry constrains a point to a line only, and parts of one building look alike. matches
- * are all mutual nearest neighbours, *n of them, and marks says of each what became of it. Features and options have
- * been read; matches and marks have room for a->n. */
+/* kb_pair_verify without compacting. With `plane` above 0 a homography must have at least that many places, whatever
+ * the geometry: an epipolar geometry constrains a point to a line only, and parts of one building look alike. matches
+ * gets all *n mutual nearest neighbours, and marks a KBI_MATCH_ value for each. Features and options have been read;
+ * matches and marks have room for a->n. */
 kb_status kbi_pair_verify(const kb_features *a, const kb_features *b, const kb_verify_options *options, int32_t plane,
                           kb_workspace *ws, kb_match *matches, uint8_t *marks, size_t *n, kb_verification *out);
 

@@ -5,6 +5,10 @@
  * pixels of image b. Where the homography hardly changes the shape of anything, the keypoints of image b are already
  * what the warped image would show: they are matched as they are.
  *
+ * A homography through few matches may lead the far corners of image a elsewhere. Nothing is found there then, and what
+ * is found confirms it. So the search goes on, wider, from each homography found until the corners stay; where they have
+ * moved far, the image is warped again.
+ *
  * The numbers were chosen on rendered views of training photographs (bench/render_scenes), by places and precision. */
 #include <math.h>
 
@@ -13,7 +17,10 @@
 #include "pair/pair.h"
 
 #define SEARCH_PX 8.0    /* where a match is sought, unless two thresholds are more; */
-#define CLOSE_PX 5.0     /* the second time */
+#define WIDE_PX 16.0     /* while corners move by more than CLOSE_PX, */
+#define WIDE_ROUNDS 6    /* so often at most */
+#define MAX_WARPS 2      /* the second one where corners have moved by more than WIDE_PX */
+#define CLOSE_PX 5.0     /* the last time */
 #define SEARCH_LEVELS 8  /* of the pyramid, up and down */
 #define MIN_SHARE 0.5    /* of these matches that must agree with the homography; by chance a quarter at most would */
 #define SAME_SHAPE 0.06  /* by which lengths may change, */
@@ -120,19 +127,57 @@ static kb_status match_near(pair_job *job, const pair_side *other, const double 
     return status == KB_OK ? kbi_pair_fit(job, out) : status;
 }
 
-static kb_status match_twice(pair_job *job, const pair_side *other, const double *frame, const pair_look *found,
-                             pair_look *out)
+/* The largest distance between where two homographies lead the corners of image a, in pixels of the frame. */
+static double corners_apart(const pair_job *job, const double *frame, const double h1[9], const double h2[9])
 {
-    double threshold = job->fit.threshold > 0 ? job->fit.threshold : 3;
+    const kb_image *a = &job->sides[0].gray;
+    double first[9], second[9], max2 = 0;
+    into_frame(h1, frame, first);
+    into_frame(h2, frame, second);
+    for (int corner = 0; corner < 4; corner++) {
+        double x = corner & 1 ? a->width : 0, y = corner & 2 ? a->height : 0, u1, v1, u2, v2;
+        kb_homography_apply(first, x, y, &u1, &v1);
+        kb_homography_apply(second, x, y, &u2, &v2);
+        double distance2 = (u1 - u2) * (u1 - u2) + (v1 - v2) * (v1 - v2);
+        if (!(distance2 <= max2)) max2 = distance2; /* NaN, too */
+    }
+    return sqrt(max2);
+}
+
+/* Whether the matches within the wide radius of h agree with a homography, which takes the place of h; and whether it
+ * leads the corners elsewhere. */
+static kb_status move_on(pair_job *job, const pair_side *other, const double *frame, double radius, double h[9],
+                         bool *moved, pair_look *out)
+{
+    kb_status status = match_near(job, other, frame, h, radius, out);
+    bool agree = status == KB_OK && out->fit.result == KB_FIT_FOUND &&
+                 (double)out->fit.inliers >= MIN_SHARE * (double)out->count;
+    if (status == KB_OK && !agree) out->fit.result = KB_FIT_NOT_FOUND;
+    *moved = agree && !(corners_apart(job, frame, h, out->fit.model) <= CLOSE_PX);
+    if (agree) memcpy(h, out->fit.model, 9 * sizeof *h);
+    return status;
+}
+
+/* The matches near a homography, and near those that follow from it; what has more places is taken. */
+static kb_status match_on(pair_job *job, const pair_side *other, const double *frame, const double start[9],
+                          pair_look *out)
+{
+    double threshold = job->fit.threshold > 0 ? job->fit.threshold : 3, first[9], last[9];
     double radius = 2 * threshold > SEARCH_PX ? 2 * threshold : SEARCH_PX;
     double close = threshold + 1 > CLOSE_PX ? threshold + 1 : CLOSE_PX;
-    kb_status status = match_near(job, other, frame, found->fit.model, radius, out);
+    bool moved;
+    memcpy(first, start, sizeof first);
+    kb_status status = move_on(job, other, frame, radius, first, &moved, out);
     if (status != KB_OK || out->fit.result != KB_FIT_FOUND) return status;
-    if ((double)out->fit.inliers < MIN_SHARE * (double)out->count) out->fit.result = KB_FIT_NOT_FOUND;
-    if (out->fit.result != KB_FIT_FOUND) return KB_OK;
-    double h[9];
-    memcpy(h, out->fit.model, sizeof h);
-    return match_near(job, other, frame, h, close, out);
+    status = match_near(job, other, frame, first, close, out);
+    if (!moved || status != KB_OK || out->fit.result != KB_FIT_FOUND) return status;
+    int32_t places = out->fit.places;
+    memcpy(last, first, sizeof last);
+    for (int round = 0; moved && round < WIDE_ROUNDS && status == KB_OK; round++)
+        status = move_on(job, other, frame, radius > WIDE_PX ? radius : WIDE_PX, last, &moved, out);
+    if (status == KB_OK) status = match_near(job, other, frame, last, close, out);
+    if (status != KB_OK || (out->fit.result == KB_FIT_FOUND && out->fit.places >= places)) return status;
+    return match_near(job, other, frame, first, close, out);
 }
 
 /* The keypoints of the warped image, described, and as they are in image b. */
@@ -160,7 +205,18 @@ kb_status kbi_pair_warped_look(pair_job *job, const pair_look *found, pair_look 
     out->b = job->sides[1].keypoints;
     out->nb = job->sides[1].n;
     for (int k = 0; k < (same ? 2 : 1) && status == KB_OK; k++) status = kbi_pair_describe(job, k, out);
-    if (status == KB_OK && !same) status = warp_side(job, found->fit.model, &warped, out);
     if (status != KB_OK) return status;
-    return match_twice(job, same ? &job->sides[1] : &warped, same ? NULL : found->fit.model, found, out);
+    if (same) return match_on(job, &job->sides[1], NULL, found->fit.model, out);
+    double h[9];
+    memcpy(h, found->fit.model, sizeof h);
+    size_t mark = kbi_workspace_mark(job->workspace);
+    for (int warps = 1; warps <= MAX_WARPS; warps++) {
+        kbi_workspace_rewind(job->workspace, mark);
+        status = warp_side(job, h, &warped, out);
+        if (status == KB_OK) status = match_on(job, &warped, h, h, out);
+        if (status != KB_OK || out->fit.result != KB_FIT_FOUND) return status;
+        if (corners_apart(job, h, h, out->fit.model) <= WIDE_PX) return KB_OK;
+        memcpy(h, out->fit.model, sizeof h);
+    }
+    return KB_OK;
 }

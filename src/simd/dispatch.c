@@ -69,10 +69,10 @@ kb_kernel kb_kernel_at(int32_t index)
     {#slot, module##_tiers, module##_tiers + KBI_COUNT(module##_tiers), offsetof(kbi_##module##_kernels, slot)},
         KBI_KERNEL_SLOTS(SLOT_ROW)};
     if (index < 0 || index >= (int32_t)KBI_COUNT(slots)) return (kb_kernel){NULL, NULL};
-    const size_t offset = slots[index].offset;
+    const size_t offset = slots[index].offset, pointer = sizeof(void (*)(void));
     const char *used = table_for(slots[index].tiers, kbi_cpu_flags());
     const kernel_tier *tier = slots[index].end;
     do tier--;
-    while (memcmp((const char *)tier->table + offset, used + offset, sizeof(void (*)(void))) != 0);
+    while (memcmp((const char *)tier->table + offset, used + offset, pointer) != 0);
     return (kb_kernel){slots[index].name, tier->name};
 }

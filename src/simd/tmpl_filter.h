@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One match with a block of others: kbi_filter_block (src/match/filter_block.h). Template over simd/vec.h for sets with
- * VEC_FLOATS; operations and their order as in plain C. */
+/* One match with a block of others: kbi_filter_block (src/match/filter_block.h). Template over simd/vec.h;
+ * operations and their order as in plain C. */
 #ifndef KBI_TMPL_FILTER_H
 #define KBI_TMPL_FILTER_H
 

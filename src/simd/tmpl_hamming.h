@@ -3,12 +3,12 @@
  * Template over simd/vec.h.
  *
  * A tile of b is transposed into planes once. A plane holds the same part of all rows of the tile, and every row of a
- * is compared with the planes. What a plane is and how bits are counted stands in simd/tmpl_hamming_count.h, for sets
- * with an instruction that counts them, and in simd/tmpl_hamming_lookup.h for the others.
+ * is compared with the planes. Planes and the counting of bits are defined in simd/tmpl_hamming_count.h for sets with
+ * an instruction that counts bits, and in simd/tmpl_hamming_lookup.h for the others.
  *
  * Neighbours are kept as 16-bit keys as long as possible: distance x 64 + step, where the step is the vec of the tile
- * (on the side of a) or the query within 64 (on the side of b). The least key is the nearest; of equal ones it is the
- * first. */
+ * (on the side of a) or the query within 64 (on the side of b). The min key is the nearest row, and the
+ * first of equally near ones. */
 #ifndef KBI_TMPL_HAMMING_H
 #define KBI_TMPL_HAMMING_H
 
@@ -91,7 +91,7 @@ VEC_INLINE uint32_t widen_key(uint32_t key, int lane, size_t first)
     return key / STEPS << 16 | (uint32_t)(first + key % STEPS * VEC_LANES + (uint32_t)lane);
 }
 
-/* Brings the least two keys of a row of a up to date. */
+/* Updates the two smallest keys of a row of a. */
 VEC_INLINE void tile_take_nearest(vec nearest, vec next, size_t first, uint32_t *best, uint32_t *second)
 {
     int lane, lane2;
@@ -99,7 +99,7 @@ VEC_INLINE void tile_take_nearest(vec nearest, vec next, size_t first, uint32_t 
     uint32_t found = widen_key(key, lane, first);
     uint32_t key2 = v_least(v_replace(nearest, lane, next), &lane2);
     uint32_t found2 = widen_key(key2, lane2, first);
-    uint32_t loser = found > *best ? found : *best; /* the second best is the best of those that lost */
+    uint32_t loser = found > *best ? found : *best; /* the second best is the best loser */
     *best = found < *best ? found : *best;
     loser = found2 < loser ? found2 : loser;
     *second = loser < *second ? loser : *second;

@@ -23,7 +23,7 @@ VEC_TARGET static void tile_transpose(hamming_tile *t, const uint8_t *b, int vec
     }
 }
 
-/* A unit of a row, of which `bytes` are left; a lone last byte has nothing above it, as in load_units. */
+/* A unit of a row that has `bytes` left. The upper half of a lone last byte is 0, as in load_units. */
 VEC_INLINE vec spread_unit(const uint8_t *row, size_t bytes)
 {
     uint16_t unit = row[0];

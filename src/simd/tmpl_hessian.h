@@ -54,28 +54,38 @@ VEC_INLINE void store_in_order(int32_t *to, vec low, vec high)
     v_storeu(to + WORDS, second);
 }
 
-/* ---- blur ---- */
-
-VEC_INLINE void add_row_pair(const uint8_t *a, const uint8_t *b, int weight, vec *low, vec *high)
+VEC_INLINE void store_words_in_order(uint16_t *to, vec low, vec high)
 {
-    vec p = v_loadu(a), q = v_loadu(b), weights = v_set(weight * 257);
-    *low = v_add(*low, hessian_dot8(hessian_low8(p, q), weights));
-    *high = v_add(*high, hessian_dot8(hessian_high8(p, q), weights));
+    vec first, second;
+    put_in_order(low, high, &first, &second);
+    v_storeu(to, first);
+    v_storeu(to + VEC_LANES, second);
 }
 
-/* A vec of columns, blurred along themselves: two vecs, which are stored too. */
-VEC_INLINE void blur_columns_at(const uint8_t *p, ptrdiff_t stride, uint16_t *columns, vec *first, vec *second)
+/* ---- blur ---- */
+
+/* Weights of the rows above and below, by their distance, of which two rows side by side differ by one. */
+static const uint8_t hessian_weight[] = {0, KBI_HESSIAN_W4, KBI_HESSIAN_W3, KBI_HESSIAN_W2, KBI_HESSIAN_W1,
+                                         KBI_HESSIAN_W0, KBI_HESSIAN_W1, KBI_HESSIAN_W2, KBI_HESSIAN_W3,
+                                         KBI_HESSIAN_W4, 0};
+
+/* A vec of columns of two rows, blurred along themselves: each pair of the ten rows is interleaved once for both. */
+VEC_INLINE void blur_columns_at(const uint8_t *p, ptrdiff_t stride, uint16_t *upper, uint16_t *lower)
 {
-    vec centre = v_loadu(p), weight = v_set(KBI_HESSIAN_W0);
-    vec low = hessian_dot8(hessian_low8(centre, v_zero()), weight);
-    vec high = hessian_dot8(hessian_high8(centre, v_zero()), weight);
-    add_row_pair(p - stride, p + stride, KBI_HESSIAN_W1, &low, &high);
-    add_row_pair(p - 2 * stride, p + 2 * stride, KBI_HESSIAN_W2, &low, &high);
-    add_row_pair(p - 3 * stride, p + 3 * stride, KBI_HESSIAN_W3, &low, &high);
-    add_row_pair(p - 4 * stride, p + 4 * stride, KBI_HESSIAN_W4, &low, &high);
-    put_in_order(low, high, first, second);
-    v_storeu(columns, *first);
-    v_storeu(columns + VEC_LANES, *second);
+    vec sum[2][2] = {{v_zero(), v_zero()}, {v_zero(), v_zero()}};
+    VEC_UNROLL
+    for (int k = 0; k < 10; k += 2) {
+        vec a = v_loadu(p + (k - 4) * stride), b = v_loadu(p + (k - 3) * stride);
+        vec low = hessian_low8(a, b), high = hessian_high8(a, b);
+        VEC_UNROLL
+        for (int row = 0; row < 2; row++) {
+            vec weights = v_set(hessian_weight[k + 1 - row] | hessian_weight[k + 2 - row] << 8);
+            sum[row][0] = v_add(sum[row][0], hessian_dot8(low, weights));
+            sum[row][1] = v_add(sum[row][1], hessian_dot8(high, weights));
+        }
+    }
+    store_words_in_order(upper, sum[0][0], sum[0][1]);
+    store_words_in_order(lower, sum[1][0], sum[1][1]);
 }
 
 /* From the middle column and the sums of two columns 1 to 4 beside it. */
@@ -88,74 +98,52 @@ VEC_INLINE vec blur_sum(vec middle, vec one, vec two, vec three, vec four)
 }
 
 #ifdef KBI_VEC_AVX512
-
-/* The 32 numbers from place k on, of 64. */
-VEC_INLINE vec from_place(vec first, vec second, int k)
-{
-    const vec order = _mm512_set_epi16(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12,
-                                       11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    return _mm512_permutex2var_epi16(first, v_add(order, v_set(k)), second);
-}
-
-/* The blur of the columns c + 4.., of which first and second begin at c. Half of what lies between them is loaded,
- * which takes a line of the cache twice, and half shuffled: neither waits for the other. */
-VEC_INLINE vec blur_between(vec first, vec second, const uint16_t *c)
-{
-    return blur_sum(from_place(first, second, 4), v_add(v_loadu(c + 3), v_loadu(c + 5)),
-                    v_add(from_place(first, second, 2), from_place(first, second, 6)),
-                    v_add(v_loadu(c + 1), v_loadu(c + 7)), v_add(first, from_place(first, second, 8)));
-}
-
-/* Returns how many pixels it has blurred; those of BLUR_AHEAD more are in columns. */
-#define BLUR_AHEAD (4 * VEC_LANES)
-
-VEC_INLINE int32_t blur_ahead(const uint8_t *p, ptrdiff_t stride, int32_t all, uint16_t *columns, uint16_t *out)
-{
-    const int32_t step = 2 * VEC_LANES;
-    int32_t x = 0;
-    vec a, b, c, d, e, f;
-    blur_columns_at(p, stride, columns, &a, &b);
-    blur_columns_at(p + step, stride, columns + step, &c, &d);
-    for (; x + 3 * step <= all; x += step) {
-        blur_columns_at(p + x + 2 * step, stride, columns + x + 2 * step, &e, &f);
-        v_storeu(out + x, blur_between(a, b, columns + x));
-        v_storeu(out + x + VEC_LANES, blur_between(b, c, columns + x + VEC_LANES));
-        a = c;
-        b = d;
-        c = e;
-        d = f;
-    }
-    return x;
-}
+/* The 32 words from place k on, of 64; k is even, since shuffling single words takes three times as long. */
+#    define from_place(first, second, k) _mm512_alignr_epi32(second, first, (k) / 2)
 #endif
 
 VEC_INLINE vec sum_beside(const uint16_t *c, int k) { return v_add(v_loadu(c - k), v_loadu(c + k)); }
 
+/* c begins KBI_HESSIAN_BLUR columns before the row. */
+VEC_INLINE void blur_across_row(const uint16_t *c, int32_t width, uint16_t *out)
+{
+    int32_t x = 0;
+#ifdef KBI_VEC_AVX512
+    /* Half of what lies between two vecs is loaded, which takes a line of the cache twice, and half shuffled: neither
+     * waits for the other. */
+    vec here = v_loadu(c);
+    for (; x + 2 * VEC_LANES <= width + 2 * KBI_HESSIAN_BLUR; x += VEC_LANES) {
+        const uint16_t *at = c + x;
+        vec next = v_loadu(at + VEC_LANES);
+        v_storeu(out + x, blur_sum(from_place(here, next, 4), v_add(v_loadu(at + 3), v_loadu(at + 5)),
+                                   v_add(from_place(here, next, 2), from_place(here, next, 6)),
+                                   v_add(v_loadu(at + 1), v_loadu(at + 7)), v_add(here, from_place(here, next, 8))));
+        here = next;
+    }
+#endif
+    for (; x < width; x += VEC_LANES) {
+        int32_t at = kbi_min_i(x, width - VEC_LANES);
+        const uint16_t *middle = c + KBI_HESSIAN_BLUR + at;
+        v_storeu(out + at, blur_sum(v_loadu(middle), sum_beside(middle, 1), sum_beside(middle, 2),
+                                    sum_beside(middle, 3), sum_beside(middle, 4)));
+    }
+}
+
 VEC_KERNEL void KERNEL(hessian_blur)(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *columns,
-                                     uint16_t *out)
+                                     uint16_t *const out[2])
 {
     const int32_t step = 2 * VEC_LANES, all = width + 2 * KBI_HESSIAN_BLUR;
-    const uint8_t *p = row - KBI_HESSIAN_BLUR;
-    int32_t x = 0, ahead = 0;
+    uint16_t *lower = columns + kbi_round_up((size_t)all);
     if (all < step || width < VEC_LANES) {
         kbi_hessian_blur(row, stride, width, columns, out);
         return;
     }
-#ifdef KBI_VEC_AVX512
-    if (all >= BLUR_AHEAD) x = blur_ahead(p, stride, all, columns, out);
-    if (all >= BLUR_AHEAD) ahead = BLUR_AHEAD;
-#endif
-    for (int32_t from = x + ahead; from < all; from += step) {
-        int32_t at = kbi_min_i(from, all - step);
-        vec first, second;
-        blur_columns_at(p + at, stride, columns + at, &first, &second);
+    for (int32_t x = 0; x < all; x += step) {
+        int32_t at = kbi_min_i(x, all - step);
+        blur_columns_at(row - KBI_HESSIAN_BLUR + at, stride, columns + at, lower + at);
     }
-    for (; x < width; x += VEC_LANES) {
-        int32_t at = kbi_min_i(x, width - VEC_LANES);
-        const uint16_t *c = columns + KBI_HESSIAN_BLUR + at;
-        v_storeu(out + at,
-                 blur_sum(v_loadu(c), sum_beside(c, 1), sum_beside(c, 2), sum_beside(c, 3), sum_beside(c, 4)));
-    }
+    blur_across_row(columns, width, out[0]);
+    blur_across_row(lower, width, out[1]);
 }
 
 /* ---- determinants ---- */
@@ -167,23 +155,6 @@ VEC_INLINE void store_determinants(vec xx, vec yy, vec four_xy, int32_t *out)
                    hessian_dot16(hessian_high16(xx, xy), hessian_high16(yy, negative)));
 }
 
-/* Second differences along a row, of what begins one column before it. */
-VEC_INLINE vec differences_across(const uint16_t *m)
-{
-    vec middle = v_loadu(m + 1);
-    return v_sub(v_add(v_loadu(m), v_loadu(m + 2)), v_add(middle, middle));
-}
-
-#ifdef KBI_VEC_AVX512
-/* The first difference across rows, and the second. */
-VEC_INLINE void row_slopes(const uint16_t *above, const uint16_t *middle, const uint16_t *below, vec *slope, vec *curve)
-{
-    vec a = v_loadu(above), b = v_loadu(below), m = v_loadu(middle);
-    *slope = v_sub(a, b);
-    *curve = v_sub(v_add(a, b), v_add(m, m));
-}
-#endif
-
 VEC_KERNEL void KERNEL(hessian_row)(const uint16_t *above, const uint16_t *middle, const uint16_t *below, int32_t width,
                                     int32_t *out)
 {
@@ -193,26 +164,26 @@ VEC_KERNEL void KERNEL(hessian_row)(const uint16_t *above, const uint16_t *middl
         return;
     }
 #ifdef KBI_VEC_AVX512
-    /* Sums and differences of rows are computed once, beginning one column before the row, where lines of the cache
-     * do. */
-    vec slope = v_zero(), curve = v_zero();
+    /* What lies two columns apart is loaded once, beginning one column before the row, where lines of the cache do. */
+    vec here = v_loadu(middle - 1), slope = v_sub(v_loadu(above - 1), v_loadu(below - 1));
     for (; x + 2 * VEC_LANES <= width + 2; x += VEC_LANES) {
-        const uint16_t *a = above + x - 1, *m = middle + x - 1, *b = below + x - 1;
-        if (x == 0) row_slopes(a, m, b, &slope, &curve);
-        vec next_slope, next_curve;
-        row_slopes(a + VEC_LANES, m + VEC_LANES, b + VEC_LANES, &next_slope, &next_curve);
-        store_determinants(differences_across(m), from_place(curve, next_curve, 1),
+        const int32_t next = x + VEC_LANES - 1;
+        vec after = v_loadu(middle + next), next_slope = v_sub(v_loadu(above + next), v_loadu(below + next));
+        vec centre = v_loadu(middle + x), twice = v_add(centre, centre);
+        store_determinants(v_sub(v_add(here, from_place(here, after, 2)), twice),
+                           v_sub(v_add(v_loadu(above + x), v_loadu(below + x)), twice),
                            v_sub(slope, from_place(slope, next_slope, 2)), out + x);
+        here = after;
         slope = next_slope;
-        curve = next_curve;
     }
 #endif
     for (; x < width; x += VEC_LANES) {
         int32_t at = kbi_min_i(x, width - VEC_LANES);
         const uint16_t *a = above + at, *m = middle + at, *b = below + at;
-        vec centre = v_loadu(m), yy = v_sub(v_add(v_loadu(a), v_loadu(b)), v_add(centre, centre));
+        vec centre = v_loadu(m), twice = v_add(centre, centre);
         vec xy = v_sub(v_add(v_loadu(a - 1), v_loadu(b + 1)), v_add(v_loadu(a + 1), v_loadu(b - 1)));
-        store_determinants(differences_across(m - 1), yy, xy, out + at);
+        store_determinants(v_sub(v_add(v_loadu(m - 1), v_loadu(m + 1)), twice),
+                           v_sub(v_add(v_loadu(a), v_loadu(b)), twice), xy, out + at);
     }
 }
 
@@ -249,20 +220,21 @@ VEC_INLINE uint32_t determinant_peaks(const int32_t *above, const int32_t *middl
     return words_above(here, words_max(before, below_limit)) & ~words_above(after, here);
 }
 
+#ifdef KBI_VEC_AVX512
+
 /* Not 0 when one of the determinants from `middle` on reaches the limit, and those above and below it do not exceed
  * it. */
 VEC_INLINE uint32_t determinants_promise(const int32_t *above, const int32_t *middle, const int32_t *below,
                                          vec below_limit)
 {
-    vec less = v_add32(v_loadu(below), v_set32(UINT32_MAX)); /* determinants are far above the smallest number */
-    return words_above(v_loadu(middle), words_max(words_max(v_loadu(above), less), below_limit));
+    vec here = v_loadu(middle);
+    return words_above(here, words_max(v_loadu(above), below_limit)) & ~words_above(v_loadu(below), here);
 }
 
 /* Bits of the vecs from `start` on with a promise. The last one overlaps the one before. */
 VEC_INLINE uint64_t promising_vecs(const int32_t *above, const int32_t *middle, const int32_t *below, int32_t start,
                                    int32_t vecs, int32_t last, vec below_limit)
 {
-#ifdef KBI_VEC_AVX512
     uint16_t promise[WORDS_STRETCH] = {0};
     int32_t i = 0;
     for (; i + 4 <= vecs && start + WORDS * i + 48 <= last; i += 4)
@@ -277,15 +249,37 @@ VEC_INLINE uint64_t promising_vecs(const int32_t *above, const int32_t *middle, 
     }
     return (uint64_t)_mm512_test_epi16_mask(v_loadu(promise + 32), v_loadu(promise + 32)) << 32 |
            _mm512_test_epi16_mask(v_loadu(promise), v_loadu(promise));
-#else
-    uint64_t bits = 0;
-    for (int32_t i = 0; i < vecs; i++) {
-        int32_t at = kbi_min_i(start + WORDS * i, last);
-        bits |= (uint64_t)(determinants_promise(above + at, middle + at, below + at, below_limit) != 0) << i;
-    }
-    return bits;
-#endif
 }
+
+#else
+
+/* The same, as lanes of ones. */
+VEC_INLINE vec determinants_promise(const int32_t *above, const int32_t *middle, const int32_t *below, int32_t at,
+                                    vec below_limit)
+{
+    vec here = v_loadu(middle + at), more = _mm256_cmpgt_epi32(here, words_max(v_loadu(above + at), below_limit));
+    return _mm256_andnot_si256(_mm256_cmpgt_epi32(v_loadu(below + at), here), more);
+}
+
+/* Four vecs become one, which has all ones in a half of 128 bits as one word each. */
+VEC_INLINE uint64_t promising_vecs(const int32_t *above, const int32_t *middle, const int32_t *below, int32_t start,
+                                   int32_t vecs, int32_t last, vec below_limit)
+{
+    uint64_t bits = 0;
+    for (int32_t i = 0; i < vecs; i += 4) {
+        vec p[4];
+        VEC_UNROLL
+        for (int32_t k = 0; k < 4; k++)
+            p[k] = determinants_promise(above, middle, below, kbi_min_i(start + WORDS * (i + k), last), below_limit);
+        vec all = _mm256_packs_epi16(_mm256_packs_epi32(p[0], p[1]), _mm256_packs_epi32(p[2], p[3]));
+        __m128i any = _mm_or_si128(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+        int none = _mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(any, _mm_setzero_si128())));
+        bits |= (uint64_t)(none ^ 15) << i;
+    }
+    return vecs < WORDS_STRETCH ? bits & (((uint64_t)1 << vecs) - 1) : bits;
+}
+
+#endif
 
 VEC_KERNEL int32_t KERNEL(hessian_peaks)(const int32_t *above, const int32_t *middle, const int32_t *below,
                                          int32_t width, int32_t limit, uint16_t *x)

@@ -26,7 +26,7 @@ VEC_INLINE int32_t plan_floor(double v)
 }
 VEC_INLINE int32_t plan_round(double v) { return plan_floor(v + 0.5); }
 
-/* Keypoint i of the group, with harmless numbers in the place of those that are refused; returns their flag. */
+/* Reads keypoint i of the group; a refused one gets harmless numbers. Returns its flag. */
 VEC_INLINE uint8_t plan_take(plan_group *g, int i, const kb_keypoint *k, double width_scale, const kbi_pyramid *levels)
 {
     double width = width_scale * (double)k->size;

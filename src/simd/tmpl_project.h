@@ -14,16 +14,20 @@
 #include "simd/vec.h"
 
 #define QUADS (KB_SIFT_VALUES / 4)
+#define PARTS (8 / VEC_FLOATS) /* vecs that hold the sums of 8 bits */
 
 /* Adds the products of one row of values to the sums of `count` groups of 8 bits. */
-VEC_INLINE void project_block(const int8_t *weights, const uint8_t *values, int count, vec_eight *sums)
+VEC_INLINE void project_block(const int8_t *weights, const uint8_t *values, int count, vec *sums)
 {
     for (int q = 0; q < QUADS; q++, values += 4) {
         uint32_t four;
         memcpy(&four, values, sizeof four);
         vec v = v_set32(four);
         VEC_UNROLL
-        for (int g = 0; g < count; g++) v_dot_eight(&sums[g], v, weights + ((size_t)g * QUADS + (size_t)q) * 32);
+        for (int p = 0; p < count * PARTS; p++) {
+            const int8_t *quad = weights + ((size_t)(p / PARTS) * QUADS + (size_t)q) * 32;
+            sums[p] = v_dot_bytes(sums[p], v, v_loadu(quad + p % PARTS * 4 * VEC_FLOATS));
+        }
     }
 }
 
@@ -46,22 +50,24 @@ VEC_TARGET static void project_split_values(project_values *v, const uint8_t *va
     }
 }
 
-VEC_INLINE void project_start_sums(const project_values *v, const int8_t *weights, int count, vec_eight *sums)
-{
-    for (int g = 0; g < count; g++) sums[g] = v_eight_zero();
-    if (!v->any_high) return;
-    project_block(weights, v->high, count, sums);
-    for (int g = 0; g < count; g++) v_eight_times128(&sums[g]);
-}
-
 VEC_INLINE void project_groups(const kb_model *model, int32_t group, int count, const project_values *v, uint8_t *row)
 {
     const int8_t *weights = model->packed + (size_t)group * QUADS * 32;
-    vec_eight sums[PROJECT_BLOCK];
-    project_start_sums(v, weights, count, sums);
-    for (int g = 0; g < count; g++) v_eight_add(&sums[g], model->packed_bias + (size_t)(group + g) * 8);
+    const int32_t *bias = model->packed_bias + (size_t)group * 8;
+    vec sums[PROJECT_BLOCK * PARTS];
+    VEC_UNROLL
+    for (int p = 0; p < count * PARTS; p++) sums[p] = v_zero();
+    if (v->any_high) project_block(weights, v->high, count, sums);
+    VEC_UNROLL
+    for (int p = 0; p < count * PARTS; p++)
+        sums[p] = v_add32((vec)((vec_u32)sums[p] << 7), v_loadu(bias + p * VEC_FLOATS));
     project_block(weights, v->low, count, sums);
-    for (int g = 0; g < count; g++) row[group + g] = v_eight_signs(&sums[g]);
+    for (int g = 0; g < count; g++) { /* the last sum has the highest bit */
+        uint32_t bits = 0;
+        VEC_UNROLL
+        for (int p = 0; p < PARTS; p++) bits |= v_bits_floats((vec_ints)sums[g * PARTS + p] > 0) << p * VEC_FLOATS;
+        row[group + g] = (uint8_t)bits;
+    }
 }
 
 VEC_KERNEL void KERNEL(project)(const kb_model *model, const uint8_t *values, int32_t n, uint8_t *rows)

@@ -35,7 +35,7 @@ VEC_INLINE vec resize_last(const uint8_t *in, int32_t in_width, const kbi_resize
 
 VEC_KERNEL void KERNEL(resize_row)(const uint8_t *in, int32_t in_width, kbi_resize_map map, int32_t width, uint8_t *out)
 {
-    const vec order = _mm512_set_epi64(7, 5, 3, 1, 6, 4, 2, 0); /* of what is packed */
+    const vec order = _mm512_set_epi64(7, 5, 3, 1, 6, 4, 2, 0); /* of packed 64-bit parts */
     int32_t x = 0;
     for (; x + 2 * RESIZE_GROUP <= width && map.index[x + RESIZE_GROUP] + 64 <= in_width; x += 2 * RESIZE_GROUP) {
         vec both = _mm512_packus_epi16(resize_group(in, &map, x), resize_group(in, &map, x + RESIZE_GROUP));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The row functions of the detectors, of which compilers make vector code by themselves; for the narrow rests of a tier
- * and, where wider vectors help, instead of the plain ones. */
+/* The row functions of the detectors, compiled for this set: compilers turn them into vector code by themselves. They
+ * serve for the ends of rows and, where wider vectors help, in the place of the plain kernels. */
 #ifndef KBI_TMPL_ROWS_H
 #define KBI_TMPL_ROWS_H
 

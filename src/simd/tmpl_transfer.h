@@ -100,7 +100,7 @@ VEC_KERNEL void KERNEL(transfer_sums)(const double *h, const fit_pairs *pairs, c
         transfer_block b = transfer_fill(h, pairs, list->slot + k, _mm256_loadu_pd(list->weight + k));
         transfer_add(&b, 4, moments, gradient);
     }
-    if (k < list->n) { /* the last pair stands for those that are missing, and is not added for them */
+    if (k < list->n) { /* the last pair fills the missing lanes, which are not added */
         int32_t slot[4];
         double weight[4];
         for (int32_t i = 0; i < 4; i++) {

@@ -10,8 +10,8 @@
  *   v_set v_zero v_ones   all lanes alike;  v_set32
  *   v_add v_sub v_mul     and v_add8 v_sub8, v_add32 v_sub32 v_mul32
  *   v_subs8               unsigned, not below 0;  v_adds8: not above 255
- *   v_high                high 16 bits of the unsigned product;  v_high_s: of the signed one
- *   v_high_twice          the same of twice the product;  v_high_by: unsigned, of numbers below 2^15 and a constant
+ *   v_high                high 16 bits of the unsigned product;  v_high_s: of the signed product
+ *   v_high_twice          high 16 bits of twice the signed product;  v_high_by: v_high by a constant, below 2^15
  *   v_mul_q15             (a b + 2^14) >> 15, signed
  *   v_min v_max           unsigned;  v_min_s v_max_s: signed;  v_min8 v_max8: unsigned bytes;  v_abs
  *   v_and v_or v_xor      bits;  v_andnot(a, b) = ~a & b
@@ -31,9 +31,10 @@
  *   v_load2               16 bytes at p, and for each further 8 lanes 16 bytes `step` further on
  *   v_each16              the same 16 bytes for each 8 lanes
  *   v_max_floats          of a vec_floats, 32-bit lanes none of which is NaN;  v_min_floats;  v_top_float: the largest
- *   v_lookup16            of each 16 bytes of the first those that the second names, 0 to 15
+ *   v_lookup16            in each 128 bits: the bytes of the first at the indices in the second, 0 to 15
  *   v_add_count           adds the number of bits of every lane that are set; where VEC_COUNTS_BITS is defined
- *   v_least v_replace     the least lane, and a vec with one lane of another
+ *   v_least v_replace     the least lane as an unsigned number and which it is, of equal ones the first; a vec with one
+ *                         lane of another
  *   v_pair                brings two vecs together for v_madd: lane i of both becomes neighbours
  *   v_madd                adds first[i] w[0] + second[i] w[1] to the 32-bit sums of lane i; signed
  *   v_widen16             VEC_LANES / 2 16-bit numbers in memory as a vec_ints;  v_widen16_s: signed ones
@@ -42,7 +43,8 @@
  *                         lane k of vec u is the u-th 16-bit unit of row k
  *   v_store_rows          the inverse: after v_transpose8, 16 bytes to each row;  v_store_rows32: from 32-bit sums
  *
- * and what single kernels need, at the end of each vec_<set>.h. */
+ * and operations of single kernels, at the end of each vec_<set>.h. vec_lanes.h has the operations that the compiler's
+ * own operators express for all sets; vec_x86.h, vec_128.h and vec_interleave.h have the ones that several sets share. */
 #ifndef KBI_VEC_H
 #define KBI_VEC_H
 
@@ -88,9 +90,7 @@
 #    include "simd/vec_wasm.h"
 #endif
 
-/* As wide as a vec; the compiler's own operators serve for most. */
-typedef float vec_floats __attribute__((vector_size(2 * VEC_LANES)));
-typedef int32_t vec_ints __attribute__((vector_size(2 * VEC_LANES)));
+#define VEC_FLOATS (VEC_LANES / 2) /* 32-bit numbers of a vec */
 
 #if !defined(VEC_WIDENS) && !defined(KBI_VEC_AVX512) /* whose kernels do not need it */
 typedef int16_t vec_shorts __attribute__((vector_size(VEC_LANES)));
@@ -122,6 +122,16 @@ VEC_INLINE void v_store16(void *p, vec_ints a)
 #ifndef VEC_DOUBLES_PRODUCTS
 #    define v_high_twice(a, b)     v_high_s(v_add(a, a), b)
 #    define v_high_by(a, constant) v_high(a, v_set(constant))
+#endif
+
+#ifdef v_sqrt_floats
+/* For RootSIFT: floor((sqrt(in[i]) + 1) / 2) of VEC_ROOTS integers, 0 to 2^20. */
+#    define VEC_ROOTS VEC_FLOATS
+VEC_INLINE void v_roots(const int32_t *in, int32_t *out)
+{
+    vec_floats root = v_sqrt_floats(__builtin_convertvector((vec_ints)v_loadu(in), vec_floats));
+    v_storeu(out, (vec)__builtin_convertvector(root * 0.5f + 0.5f, vec_ints));
+}
 #endif
 
 #endif

@@ -9,7 +9,7 @@
 #define KBI_VEC_AVX512_TARGET_H
 
 #ifdef KB_EMULATE_AVX512
-#    include "simd/vec_avx512_emulated.h"
+#    include KB_EMULATE_AVX512
 #    define VEC_TARGET
 #else
 #    include <immintrin.h>

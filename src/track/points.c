@@ -6,7 +6,6 @@
  * point is followed back the same way: one that does not return to where it came from is lost. */
 #include <math.h>
 
-#include "common/cpu.h"
 #include "common/features.h"
 #include "common/options.h"
 #include "image/kernels.h"
@@ -27,8 +26,7 @@ static const kbi_option track_options[] = {
 
 kb_status kbi_track_options_read(const kb_track_options *given, kb_track_options *o, kb_error *error)
 {
-    if (KBI_STRUCT_READ(kb_track_options, o, given) != KB_OK) return kbi_fail_struct(error);
-    return kbi_options_complete(track_options, KBI_COUNT(track_options), o, error);
+    return KBI_OPTIONS_READ(kb_track_options, track_options, o, given, error);
 }
 
 uint32_t kbi_track_levels(const kb_track_options *o)

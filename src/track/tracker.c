@@ -2,12 +2,11 @@
 /* -Os: runs once per image, file or model. */
 /* kb_tracker: points over the frames of a camera. It keeps the pyramid of the last frame and the points in it; a
  * frame's points are followed from there, and cells of the image without a point get a new one. */
-#include "common/cpu.h"
 #include "image/kernels.h"
 #include "track/track.h"
 
 #define REFILL 0.9 /* below this share of max_points new ones are looked for */
-#define CANDIDATES 3 /* keypoints per point that may be needed: most fall into cells that have one */
+#define CANDIDATES 3 /* keypoints detected per missing point, since most fall into cells that have a point */
 
 typedef struct track_frame {
     kb_workspace *memory; /* the gray image and its levels */

@@ -157,6 +157,17 @@ run turn trap
 [ "$(cat precious.txt)" = precious ] || fail "written through a link"
 rm -rf elsewhere changed *.kbv
 
+# Rows: a work folder with other ones is made anew.
+ends 1 job rows --rows oriented --quiet
+size=$(stat -c %s rows.db.work/features/000000.kbf)
+ends 1 job rows --quiet
+ends 1 job afresh --quiet
+same afresh.db rows.db
+[ "$(stat -c %s rows.db.work/features/000000.kbf)" -gt "$size" ] || fail "the size of features with both kinds of rows"
+ends 1 job rows --rows upright --quiet
+ends 1 job flat --orientation none --quiet
+same rows.db flat.db
+
 # Which pairs.
 printf '# two\na/1.pgm b/9.pgm\nb/10.pgm a/2.pgm\n' >list.txt
 ends 1 job listed --list list.txt --json >listed.json
@@ -174,6 +185,9 @@ if command -v parallel >/dev/null && parallel --version 2>/dev/null | grep -q GN
 fi
 
 # ---- wrong input
+refuse 2 "oriented rows need an orientation" job x --rows oriented --orientation none
+refuse 2 "upright rows have no orientation" job x --rows upright --orientation gradient
+refuse 2 "rows" job x --rows neither
 refuse 2 "-o with" "$KEYBITS" collection photos/a
 refuse 2 "I/N" job x --step match --shard 3/2
 refuse 2 "I/N" job x --step match --shard 0/2

@@ -44,5 +44,5 @@ for loop in sorted(d["loops"], key=lambda l: -l["score"]):
     right += 1
 recall, matched = 100 * right / len(truth), 100 * d["matched_pairs"] / d["pairs"]
 print("recall at 100 %% precision %.1f %%, %.1f %% of the pairs matched" % (recall, matched))
-assert right >= 37 and matched <= 5 # of 44
+assert right >= 37 and matched <= 7 # of 44; images of other places are matched too
 PY

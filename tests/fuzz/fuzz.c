@@ -21,8 +21,8 @@ const char *fuzz_file(const uint8_t *data, size_t size)
         fuzz_expect(descriptor >= 0);
         atexit(remove_file);
     }
-    fuzz_expect(ftruncate(descriptor, 0) == 0);
-    fuzz_expect(pwrite(descriptor, data, size, 0) == (ssize_t)size);
+    fuzz_expect(ftruncate(descriptor, 0) == 0 && lseek(descriptor, 0, SEEK_SET) == 0);
+    fuzz_expect(write(descriptor, data, size) == (ssize_t)size);
     return path;
 }
 

@@ -13,8 +13,15 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", line.lstrip("#").strip().lower()).replace(" ", "-")
             for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("#")}
 
+# `src/fit/fit.c`: a file of the project that a page names, but for those of other projects.
+FILE = re.compile(r"`((?:src|io|learn|eval|cli|collection|pipeline|tests|scripts|cmake|packaging|examples|models)/[\w./-]+)`")
+OTHERS = re.compile(r"src/(ORB|Frame|stella_)")
+
 def problems(page, base):
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)
+    for name in FILE.findall(text):
+        if not (source / name).exists() and not OTHERS.match(name):
+            yield name
     for link in re.findall(r"\]\(([^)\s]+)\)", text):
         on_forge = FORGE.match(link)
         if on_forge and not (source / on_forge[1]).exists():

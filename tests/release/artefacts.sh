@@ -11,7 +11,7 @@ cd "$scratch" # nothing of the sources is found from here
 dist=$KEYBITS_DIST
 version=$("$KEYBITS_SOURCE/scripts/version")
 name=$dist/keybits-$version
-cp "$KEYBITS_SOURCE"/examples/{match.c,picture.h} .
+cp "$KEYBITS_SOURCE"/examples/{match.c,picture.h} "$KEYBITS_SOURCE/tests/release/match.py" .
 ran=0
 
 (cd "$dist" && sha256sum --quiet -c SHA256SUMS)
@@ -76,6 +76,9 @@ deb() {
 deb amd64 cc
 deb arm64 aarch64-linux-gnu-gcc "${arm[@]}"
 cp "$KEYBITS_SOURCE/docs/images/match.jpg" .
+for library in libc6 libpng16 libjpeg62 libsqlite3 libjansson libtiff libwebp libheif; do
+    dpkg-deb -f "$dist/keybits_${version}_amd64.deb" Depends | grep -q "$library" || fail "the package does not depend on $library"
+done
 amd64/usr/bin/keybits match match.jpg match.jpg >program.txt 2>&1 || fail "the program: $(tail -n 3 program.txt)"
 
 # library FILE LIBRARY COMPILER EMULATOR...: a program in C with the library of a wheel
@@ -94,23 +97,14 @@ library "$(echo "$dist"/*win_amd64.whl)" keybits.dll x86_64-w64-mingw32-gcc wine
 wineserver -w 2>/dev/null || true # it writes into the scratch folder
 
 # The wheel, and the sdist without a network, by pip.
-cat >match.py <<'PY'
-import sys
-import numpy as np
-sys.path.insert(0, sys.argv[1])
-import keybits
-assert keybits.__file__.startswith(sys.argv[1]), keybits.__file__
-blocks = np.kron(np.random.default_rng(1).integers(0, 256, (80, 80)), np.ones((6, 6))).astype(np.uint8)
-result = keybits.match_images(np.ascontiguousarray(blocks[:240, :320]), np.ascontiguousarray(blocks[:240, 12:332]))
-assert result.found, result
-print(keybits.__version__, "places", result.places)
-PY
 for file in "$dist"/*x86_64.whl "$name.tar.gz"; do
     rm -rf installed
     "$python" -m pip install -q --disable-pip-version-check --root-user-action=ignore --no-index --no-deps --no-build-isolation \
         --target "$scratch/installed" "$file" >pip.log 2>&1 || fail "pip: $(tail -n 5 pip.log)"
     for terms in LICENSE NOTICE; do [ -n "$(find installed -name $terms)" ] || fail "$file has no $terms"; done
-    echo "${file##*/}: $("$python" -W ignore match.py "$scratch/installed")"
+    found=$(PYTHONPATH=$scratch/installed "$python" -W ignore match.py)
+    [[ $found = "$scratch/installed/keybits "* ]] || fail "another package was imported: $found"
+    echo "${file##*/}: ${found#* }"
     ran=$((ran + 1))
 done
 

@@ -629,6 +629,44 @@ static void test_scores_end_at_one(void **state)
     world_free(w);
 }
 
+static bool loop_found(kb_loop_detector *d, const kb_features *f)
+{
+    kb_loop loop;
+    KB_INIT(loop);
+    assert_int_equal(kb_loop_detector_add(d, f, NULL, &loop, NULL), KB_OK);
+    return loop.found;
+}
+
+/* An image that is as like to one place as to another is no loop. */
+static void test_loops_are_of_one_place(void **state)
+{
+    (void)state;
+    world *w = world_create();
+    kb_loop_detector *d;
+    kb_loop_options o;
+    kb_keypoint keypoints[EACH];
+    uint8_t rows[EACH][BYTES];
+    KB_INIT(o);
+    o.window = 5;
+    assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, NULL, &d, NULL), KB_OK);
+    for (size_t i = 0; i < PLACES; i++) {
+        kb_features f = features_of(w, i);
+        assert_false(loop_found(d, &f));
+    }
+    kb_features second = features_of(w, PLACES), both = second;
+    for (size_t k = 0; k < EACH; k++) { /* alternately of place 0 and of one far from it */
+        kb_features f = k % 2 ? features_of(w, PLACES + PLACES / 2) : second;
+        keypoints[k] = f.keypoints[k];
+        memcpy(rows[k], (const uint8_t *)f.rows + k * BYTES, BYTES);
+    }
+    both.keypoints = keypoints;
+    both.rows = rows;
+    assert_false(loop_found(d, &both));
+    assert_true(loop_found(d, &second));
+    kb_loop_detector_free(d);
+    world_free(w);
+}
+
 static void test_loops(void **state)
 {
     (void)state;
@@ -653,7 +691,14 @@ static void test_loops(void **state)
         assert_float_equal(loop.model[2], -5, 0.3);
         assert_in_range(loop.reference, loop.island_first, loop.island_last);
     }
-    assert_true(checked <= 2 * IMAGES);
+    assert_true(checked <= 4 * IMAGES); /* two of islands, two of other places */
+    for (size_t i = PLACES; i < IMAGES; i++) { /* a third pass, as like to the first as to the second */
+        kb_loop loop;
+        KB_INIT(loop);
+        kb_features f = features_of(w, i);
+        assert_int_equal(kb_loop_detector_add(d, &f, NULL, &loop, NULL), KB_OK);
+        assert_true(loop.found && loop.reference % PLACES == i - PLACES);
+    }
     kb_features bare = features_of(w, 0);
     kb_loop none;
     KB_INIT(none);
@@ -923,7 +968,8 @@ int main(void)
         cmocka_unit_test(test_first_images_and_capacity), cmocka_unit_test(test_remove_leaves_no_trace),
         cmocka_unit_test(test_removed_all), cmocka_unit_test(test_file), cmocka_unit_test(test_wrong_files),
         cmocka_unit_test(test_verification),
-        cmocka_unit_test(test_verified_come_first), cmocka_unit_test(test_scores_end_at_one), cmocka_unit_test(test_loops), cmocka_unit_test(test_wrong_use),
+        cmocka_unit_test(test_verified_come_first), cmocka_unit_test(test_scores_end_at_one), cmocka_unit_test(test_loops),
+        cmocka_unit_test(test_loops_are_of_one_place), cmocka_unit_test(test_wrong_use),
         cmocka_unit_test(test_probes), cmocka_unit_test(test_kept_features), cmocka_unit_test(test_memory_of_the_caller),
         cmocka_unit_test(test_removed_images_take_no_memory), cmocka_unit_test(test_compact),
         cmocka_unit_test(test_scores_do_not_fall), cmocka_unit_test(test_scores_of_a_forged_index),

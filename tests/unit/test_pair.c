@@ -9,6 +9,8 @@
 #include <cmocka.h>
 
 #include "../arrays.h"
+#include "fit/fit.h"
+#include "pair/pair.h"
 #include "render.h"
 #include "solid.h"
 
@@ -256,6 +258,65 @@ static void warps_change_the_scale(void **state)
         assert_true(ratio > (half ? 0.4 : 1.6) && ratio < (half ? 0.65 : 2.6));
         views_free(&v);
     }
+}
+
+/* The warped look after a homography from image a to image b: its result in o. */
+static void warp_after(const views *v, const double h[9], outcome *o)
+{
+    pair_look found = {.look = KB_LOOK_UPRIGHT, .angles = KB_LOOK_UPRIGHT},
+              look = {.look = KB_LOOK_WARPED, .matches = o->matches, .inliers = o->inliers};
+    pair_job job = {.model = model, .capacity = ROOM, .looks = 1};
+    kb_workspace *ws = NULL;
+    KB_INIT(job.options);
+    KB_INIT(job.detect);
+    KB_INIT(job.match);
+    KB_INIT(job.fit);
+    assert_int_equal(kb_workspace_create(NULL, &ws), KB_OK);
+    job.workspace = ws;
+    job.options.fit = &job.fit;
+    job.detect.detector = KB_DETECTOR_HESSIAN;
+    job.fit.geometry = KB_GEOMETRY_HOMOGRAPHY;
+    job.describe_scale = kb_model_scale(model, "hessian");
+    for (int k = 0; k < 2; k++) {
+        pair_side *side = &job.sides[k];
+        side->gray = v->images[k];
+        side->keypoints = k ? o->b : o->a;
+        side->n = k ? o->fb.n : o->fa.n;
+        side->rows = malloc(side->n * 64);
+    }
+    job.points = malloc(ROOM * sizeof *job.points);
+    job.quality = malloc(ROOM * sizeof *job.quality);
+    memcpy(found.fit.model, h, sizeof found.fit.model);
+    assert_int_equal(kbi_pair_warped_look(&job, &found, &look), KB_OK);
+    o->fit = look.fit;
+    for (int k = 0; k < 2; k++) free(job.sides[k].rows);
+    free(job.points);
+    free(job.quality);
+    kb_workspace_free(ws);
+}
+
+/* A homography that fits one side of the image only is left for the one of the whole. */
+static void far_corners_are_found(void **state)
+{
+    static const double off[9] = {1.06, 0, -6, 0, 1.06, -9.6, 0, 0, 1}; /* 20 px at the right corners, 0 at (100, 160) */
+    outcome o, right;
+    views v = views_of(flat_scene(24), 12);
+    double wrong[9];
+    (void)state;
+    match_views(&v, KB_GEOMETRY_HOMOGRAPHY, 0, &right);
+    assert_int_equal(right.pair.look, KB_LOOK_WARPED);
+    match_views(&v, KB_GEOMETRY_HOMOGRAPHY, ANGLES, &o);
+    kbi_fit_multiply3(o.fit.model, off, wrong);
+    warp_after(&v, wrong, &o);
+    assert_int_equal(o.fit.result, KB_FIT_FOUND);
+    assert_true(o.fit.places >= 0.98 * right.fit.places);
+    for (int corner = 0; corner < 4; corner++) {
+        double x = corner & 1 ? WIDTH : 0, y = corner & 2 ? HEIGHT : 0, u1, v1, u2, v2;
+        kb_homography_apply(right.fit.model, x, y, &u1, &v1);
+        kb_homography_apply(o.fit.model, x, y, &u2, &v2);
+        assert_true(hypot(u1 - u2, v1 - v2) < 0.3);
+    }
+    views_free(&v);
 }
 
 /* Matches the views with a mask of the second that hides its right half; fit may be NULL. */
@@ -548,6 +609,7 @@ int main(void)
         cmocka_unit_test(an_oriented_look_is_detect_describe_match),
         cmocka_unit_test(a_rolled_pair_is_described_with_its_roll),
         cmocka_unit_test(a_homography_warps_the_second_image),
+        cmocka_unit_test(far_corners_are_found),
         cmocka_unit_test(warps_change_the_scale),
         cmocka_unit_test(warped_keypoints_obey_the_mask),
         cmocka_unit_test(a_room_is_not_warped),

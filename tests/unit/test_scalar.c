@@ -115,12 +115,12 @@ static void blurs_agree(void **state)
     static uint8_t pixels[WIDTH * HEIGHT];
     uint64_t seed = 4;
     for (int round = 0; round < 400; round++) {
-        uint16_t x[WIDTH] = {0}, y[WIDTH] = {0}, columns[WIDTH];
+        uint16_t x[2][WIDTH] = {{0}}, y[2][WIDTH] = {{0}}, columns[2 * (WIDTH + KBI_ALIGN)];
         int32_t width = 1 + (int32_t)kbi_random_below(&seed, WIDTH - 2 * KBI_HESSIAN_BLUR);
         const uint8_t *row = pixels + HEIGHT / 2 * WIDTH + KBI_HESSIAN_BLUR;
         fill(pixels, round % 6, &seed);
-        kbi_hessian_blur(row, WIDTH, width, columns, x);
-        kbi_hessian_blur_scalar(row, WIDTH, width, columns, y);
+        kbi_hessian_blur(row, WIDTH, width, columns, (uint16_t *const[]){x[0], x[1]});
+        kbi_hessian_blur_scalar(row, WIDTH, width, columns, (uint16_t *const[]){y[0], y[1]});
         assert_memory_equal(x, y, sizeof x);
     }
 }

@@ -20,11 +20,22 @@
 
 typedef struct picture {
     kb_keypoint keypoints[MOST];
-    uint8_t rows[MOST * ROW];
+    uint8_t rows[MOST * ROW], upright[MOST * ROW];
     kb_features view;
 } picture;
 
 static kb_model *model;
+
+/* The rows of the keypoints without their angles. */
+static void describe_upright(picture *p, const kb_image *image)
+{
+    kb_keypoint keypoints[MOST];
+    for (size_t i = 0; i < p->view.n; i++) {
+        keypoints[i] = p->keypoints[i];
+        keypoints[i].angle = -1;
+    }
+    assert_int_equal(describe_keypoints(model, image, keypoints, p->view.n, NULL, NULL, p->upright, NULL), KB_OK);
+}
 
 /* Describes pixels, which are freed. */
 static picture *describe(uint8_t *pixels, int32_t width, int32_t height)
@@ -40,6 +51,7 @@ static picture *describe(uint8_t *pixels, int32_t width, int32_t height)
     p->view.rows = p->rows;
     p->view.row_bytes = ROW;
     p->view.keypoints = p->keypoints;
+    describe_upright(p, &image);
     free(pixels);
     return p;
 }
@@ -62,6 +74,16 @@ static kb_verification verify(const picture *a, const picture *b, const kb_verif
     return v;
 }
 
+/* By both kinds of rows. */
+static kb_verification verify_both(const picture *a, const picture *b)
+{
+    kb_verify_options o;
+    KB_INIT(o);
+    o.upright_a = a->upright;
+    o.upright_b = b->upright;
+    return verify(a, b, &o);
+}
+
 /* Two views of each facade are one scene; views of different facades with the same windows are none. */
 static void test_facades(void **state)
 {
@@ -78,7 +100,7 @@ static void test_facades(void **state)
         }
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = i; k < n; k++) {
-            kb_verification v = verify(views[i][0], views[k][1], NULL);
+            kb_verification v = verify_both(views[i][0], views[k][1]);
             if (i == k) same += (uint32_t)v.verified;
             else wrong += (uint32_t)v.verified;
         }
@@ -126,7 +148,7 @@ static void test_unrelated(void **state)
     (void)state;
     for (uint64_t i = 0; i < 6; i++) p[i] = describe(render_texture(400, 300, 11 + i), 400, 300);
     for (int i = 0; i < 6; i++)
-        for (int k = 0; k < i; k++) assert_int_equal(verify(p[i], p[k], NULL).verified, 0);
+        for (int k = 0; k < i; k++) assert_int_equal(verify_both(p[i], p[k]).verified, 0);
     for (int i = 0; i < 6; i++) assert_int_equal(verify(p[i], p[i], NULL).geometry, KB_GEOMETRY_HOMOGRAPHY);
     for (int i = 0; i < 6; i++) free(p[i]);
 }
@@ -162,6 +184,37 @@ static void test_geometries(void **state)
     assert_int_equal(verify_room(room_scene(5), start, 8, false).geometry, KB_GEOMETRY_HOMOGRAPHY);
 }
 
+/* Upright rows find more where the camera does not roll, oriented ones where it does; with both, a pair has the better
+ * result, which is that of these rows alone. */
+static void test_both_rows(void **state)
+{
+    enum { WIDTH = 480, HEIGHT = 360 };
+    const double start[3] = {0, 0, 0}, aside[3] = {0.7, 0, 0.1}, rolls[2] = {0, 70};
+    solid_scene scene = room_scene(5);
+    solid_camera first = solid_camera_at(WIDTH, HEIGHT, 450, start, 0, 0, 0);
+    picture *a = describe(solid_render(&scene, &first, WIDTH, HEIGHT), WIDTH, HEIGHT);
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        solid_camera second = solid_camera_at(WIDTH, HEIGHT, 450, aside, -4, 0, rolls[i]);
+        picture *b = describe(solid_render(&scene, &second, WIDTH, HEIGHT), WIDTH, HEIGHT);
+        picture *c = calloc(1, sizeof *c), *d = calloc(1, sizeof *d); /* with upright rows alone */
+        *c = *a, *d = *b;
+        for (size_t k = 0; k < c->view.n; k++) c->keypoints[k].angle = -1;
+        for (size_t k = 0; k < d->view.n; k++) d->keypoints[k].angle = -1;
+        c->view.keypoints = c->keypoints, c->view.rows = c->upright, c->view.upright = 1;
+        d->view.keypoints = d->keypoints, d->view.rows = d->upright, d->view.upright = 1;
+        kb_verification oriented = verify(a, b, NULL), upright = verify(c, d, NULL), both = verify_both(a, b);
+        assert_int_equal(oriented.look, KB_LOOK_ORIENTED);
+        assert_int_equal(upright.look, KB_LOOK_UPRIGHT);
+        assert_int_equal(both.look, i == 0 ? KB_LOOK_UPRIGHT : KB_LOOK_ORIENTED);
+        assert_int_equal(both.places, i == 0 ? upright.places : oriented.places);
+        assert_int_equal(both.count, i == 0 ? upright.count : oriented.count);
+        assert_true(i == 0 ? upright.places > oriented.places : oriented.verified && !upright.verified);
+        free(b), free(c), free(d);
+    }
+    free(a);
+}
+
 static void test_arguments(void **state)
 {
     picture *p = describe(render_texture(200, 150, 3), 200, 150), *q = calloc(1, sizeof *q);
@@ -190,6 +243,15 @@ static void test_arguments(void **state)
     KB_INIT(o);
     o.min_places = MOST + 1;
     assert_int_equal(verify(p, p, &o).verified, 0);
+    o.min_places = 0;
+    o.upright_a = p->upright;
+    assert_int_equal(kb_pair_verify(&p->view, &p->view, &o, NULL, matches, inliers, &v, &error), KB_E_ARGUMENT);
+    assert_string_equal(error.field, "upright_b");
+    o.upright_b = p->upright;
+    p->view.upright = 1;
+    assert_int_equal(kb_pair_verify(&p->view, &p->view, &o, NULL, matches, inliers, &v, &error), KB_E_ARGUMENT);
+    assert_non_null(strstr(error.text, "upright already"));
+    p->view.upright = 0;
     o.struct_size = 3;
     assert_int_equal(kb_pair_verify(&p->view, &p->view, &o, NULL, matches, inliers, &v, NULL), KB_E_STRUCT);
     free(p), free(q);
@@ -212,6 +274,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_facades), cmocka_unit_test(test_windows_fit),
                                        cmocka_unit_test(test_unrelated),
-                                       cmocka_unit_test(test_geometries), cmocka_unit_test(test_arguments)};
+                                       cmocka_unit_test(test_geometries), cmocka_unit_test(test_both_rows),
+                                       cmocka_unit_test(test_arguments)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

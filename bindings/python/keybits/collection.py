@@ -18,6 +18,8 @@ from .features import _DETECTORS, _ORIENTATIONS, _SELECTIONS, _known
 _PAIRS = {"auto": _abi.KB_PAIRS_AUTO, "exhaustive": _abi.KB_PAIRS_EXHAUSTIVE, "sequential": _abi.KB_PAIRS_SEQUENTIAL,
           "retrieval": _abi.KB_PAIRS_RETRIEVAL, "gps": _abi.KB_PAIRS_GPS, "list": _abi.KB_PAIRS_LIST}
 
+_ROWS = {"both": _abi.KB_ROWS_BOTH, "oriented": _abi.KB_ROWS_ORIENTED, "upright": _abi.KB_ROWS_UPRIGHT}
+
 #: Gets the step, how much of it is done, and of how much; False cancels.
 Report = Callable[[str, int, int], Optional[bool]]
 
@@ -54,10 +56,11 @@ class Collection:
                  vocabulary: Optional[PathLike] = None, pairs: str = "auto", pair_list: Optional[PathLike] = None,
                  camera: Optional[str] = None, one_camera: bool = False, refine: bool = True, expand: bool = True,
                  detector: Optional[str] = None, selection: Optional[str] = None, orientation: Optional[str] = None,
-                 max_keypoints: Optional[int] = None, neighbours: Optional[int] = None, overlap: Optional[int] = None,
-                 min_places: Optional[int] = None, max_size: Optional[int] = None, exif: bool = False,
-                 reach: Optional[float] = None, threshold: Optional[float] = None, max_ratio: Optional[float] = None,
-                 max_distance: Optional[float] = None, seed: int = 0, threads: int = 0,
+                 rows: str = "both", max_keypoints: Optional[int] = None, neighbours: Optional[int] = None,
+                 overlap: Optional[int] = None, min_places: Optional[int] = None, max_size: Optional[int] = None,
+                 exif: bool = False, reach: Optional[float] = None, threshold: Optional[float] = None,
+                 max_ratio: Optional[float] = None, max_distance: Optional[float] = None, seed: int = 0,
+                 threads: int = 0,
                  progress: Optional[Report] = None, warn: Optional[Callable[[str], None]] = None) -> None:
         self._handle = ctypes.c_void_p()
         self._lib = collection_library()
@@ -69,8 +72,8 @@ class Collection:
             list=_path(pair_list), camera=_path(camera), pairs=_choice("pairs", pairs, _PAIRS),
             detector=detector and _choice("detector", detector, _DETECTORS),
             selection=selection and _choice("selection", selection, _SELECTIONS),
-            orientation=orientation and _choice("orientation", orientation, _ORIENTATIONS), max_keypoints=max_keypoints,
-            neighbours=neighbours, overlap=overlap, min_places=min_places, max_size=max_size,
+            orientation=orientation and _choice("orientation", orientation, _ORIENTATIONS),
+            rows=_choice("rows", rows, _ROWS), max_keypoints=max_keypoints, neighbours=neighbours, overlap=overlap, min_places=min_places, max_size=max_size,
             one_camera=int(one_camera), no_refine=int(not refine),
             no_expand=int(not expand), exif=int(exif), threads=threads, reach=reach,
             threshold=threshold, max_ratio=max_ratio, max_distance=max_distance, seed=seed, progress=self._callbacks[0], warn=self._callbacks[1])

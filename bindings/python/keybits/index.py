@@ -476,23 +476,34 @@ class Verification(NamedTuple):
     inliers: npt.NDArray[np.bool_]   # one per match
     places: int                      # different inliers of the homography that decided
     candidates: int                  # mutual matches
+    look: str                        # the rows that gave the result: "upright" or "oriented"
 
 
-def verify_pair(a: Features, b: Features, *, threshold: float = 0, min_places: int = 0) -> Verification:
+def verify_pair(a: Features, b: Features, *, threshold: float = 0, min_places: int = 0,
+                upright: Optional[Tuple[RowsLike, RowsLike]] = None) -> Verification:
     """Whether two images show one scene, by their features alone: a geometry that neither chance nor repetition
-    explains. threshold: px of a homography, half of it from an epipolar line (0: 3)."""
+    explains. threshold: px of a homography, half of it from an epipolar line (0: 3). upright: upright rows of the
+    keypoints of a and b, which may match more of what their oriented rows verify."""
     (first, alive_a), (second, alive_b) = _features(a), _features(b)
+    kept = [np.ascontiguousarray(row_array(rows, "upright")) for rows in upright or ()]
+    for rows, view in zip(kept, (first, second)):
+        if rows.shape != (view.n, view.row_bytes):
+            raise KeybitsValueError(f"upright: rows of the shape {rows.shape} for {view.n} of {view.row_bytes} bytes")
     options = new(_abi.kb_verify_options, threshold=threshold, min_places=min_places)
+    if upright is not None:
+        options.upright_a, options.upright_b = (ctypes.cast(address(rows), ctypes.POINTER(ctypes.c_uint8))
+                                                for rows in kept)
     result, error = new(_abi.kb_verification), _abi.kb_error()
     matches, inliers = np.empty(first.n, match_dtype), np.zeros(first.n, np.uint8)
     check(lib.kb_pair_verify(ctypes.byref(first), ctypes.byref(second), ctypes.byref(options), workspace(),
                              address(matches), address(inliers), ctypes.byref(result), ctypes.byref(error)), error,
           "verify_pair")
-    del alive_a, alive_b
+    del alive_a, alive_b, kept
     verified, count = bool(result.verified), int(result.count)
     return Verification(verified, text(lib.kb_name(_abi.KB_NAMES_GEOMETRY, result.geometry)) if verified else "",
                         np.array(result.model).reshape(3, 3) if verified else None, matches[:count],
-                        inliers[:count].view(np.bool_), int(result.places), int(result.candidates))
+                        inliers[:count].view(np.bool_), int(result.places), int(result.candidates),
+                        text(lib.kb_name(_abi.KB_NAMES_LOOK, result.look)))
 
 
 class Loop(NamedTuple):

@@ -118,6 +118,7 @@ def test_photographs_that_cannot_be_read(photos, tmp_path):
 @pytest.mark.parametrize("options, words", [
     ({"min_places": -1}, "min_places is -1, but must be 0"), ({"pairs": "some"}, "no pairs 'some'"),
     ({"camera": "NONE,1"}, "camera"), ({"model": "nothing"}, "nothing"), ({"model": "sift"}, "binary"),
+    ({"rows": "none"}, "no rows"), ({"rows": "oriented", "orientation": "none"}, "oriented rows need an orientation"),
     ({"detector": "none"}, "no detector"), ({"max_ratio": -1}, "max_ratio"), ({"max_keypoints": -1}, "max_keypoints")])
 def test_wrong_options(photos, tmp_path, options, words):
     with pytest.raises(keybits.KeybitsError, match=words):

@@ -194,3 +194,19 @@ def test_verify_pair(image):
     none = keybits.verify_pair(a, other)
     assert not none.verified and none.model is None and none.geometry == "" and not none.inliers.any()
     assert not keybits.verify_pair(a, b, min_places=100000).verified
+
+
+def test_verify_pair_upright(image):
+    def both(pixels):
+        oriented = keybits.detect_and_compute(pixels, max_keypoints=800)
+        flat = oriented.keypoints.copy()
+        flat["angle"] = -1
+        return oriented, keybits.describe(pixels, flat, scale="hessian")
+    (a, rows_a), (b, rows_b) = both(image), both(np.ascontiguousarray(image[8:, 12:]))
+    turned, rows_turned = both(np.ascontiguousarray(np.rot90(image)))
+    one = keybits.verify_pair(a, b)
+    two = keybits.verify_pair(a, b, upright=(rows_a, rows_b))
+    assert one.look == "oriented" and two.look == "upright" and two.places > one.places
+    assert keybits.verify_pair(a, turned, upright=(rows_a, rows_turned)).look == "oriented"
+    with pytest.raises(keybits.KeybitsValueError, match="upright"):
+        keybits.verify_pair(a, b, upright=(rows_a, rows_b[:-1]))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The intrinsics of AVX-512 that vec_avx512.h uses, as functions in plain C: SIMDe's, and those that its release 0.7.4
- * lacks. For tests only (KB_EMULATE_AVX512). */
+/* The intrinsics of AVX-512 as functions in plain C: SIMDe's, and own ones where its release 0.7.4 lacks them. For
+ * tests only (KB_EMULATE_AVX512). */
 #ifndef KBI_VEC_AVX512_EMULATED_H
 #define KBI_VEC_AVX512_EMULATED_H
 
@@ -73,6 +73,17 @@ static inline __m512i lacking_srai_epi32(__m512i first, int n)
 #define _mm512_srai_epi32 lacking_srai_epi32
 
 #define _mm512_shuffle_i64x2 simde_mm512_shuffle_i64x2
+
+/* The 16 numbers from number n on, of 32: the second's numbers and behind them the first's. */
+static inline __m512i lacking_alignr_epi32(__m512i first, __m512i second, int n)
+{
+    uint32_t both[32];
+    memcpy(both, &second, 64);
+    memcpy(both + 16, &first, 64);
+    memcpy(&first, both + n, sizeof first);
+    return first;
+}
+#define _mm512_alignr_epi32 lacking_alignr_epi32
 
 static inline __m512i lacking_maskz_loadu_epi64(__mmask8 mask, const void *p)
 {
