@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* The fundamental matrix between two images of a rigid scene: x2^T F x1 = 0, F of rank two.
  *
  * Minimal solver. Seven pairs give seven linear equations for nine entries: F = a A + (1 - a) B out of a null space

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2 on x86: for old processors. */
 /* Sampling: an oriented square region of the image becomes grids of samples (docs/sampling.md).
  *
  * The region's resolution chooses a level of the pyramid; there, samples lie on a rotated grid and are read by

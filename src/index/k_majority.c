@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* k-majority clustering (k-means in Hamming space). Centres are seeded by k-means++: each next one is a row drawn with
  * a probability that grows with its squared distance from the nearest centre so far. All sums are of integers. */
 #include "index/k_majority.h"

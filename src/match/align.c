@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* Alignment of two regions by inverse-compositional Gauss-Newton steps (Baker and Matthews, IJCV 2004).
  *
  * T is the region in image a, I(W) image b under the affine map W of sample places. A step looks for the small affine

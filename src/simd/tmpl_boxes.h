@@ -128,6 +128,7 @@ VEC_TARGET static vec measure_gradients(const kbi_box_table *table, const uint8_
 VEC_INLINE vec eight_bits(const kbi_box_bit *bit, const vec *means, const vec *contrast)
 {
     vec above = v_zero(); /* collects the opposite: difference > threshold, which is -1 where true */
+    VEC_PEEL
     for (int k = 0; k < 8; k++, bit++) {
         vec difference = v_sub(v_load(means + bit->box1), v_load(means + bit->box2));
         vec threshold = v_set(bit->threshold);

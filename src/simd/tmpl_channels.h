@@ -59,6 +59,7 @@ VEC_TARGET static void sum_cells_row(const vec *up, const vec *a, const vec *b, 
                                      norm_sums *norms)
 {
     vec run[8], left_a = first_left(a), left_b = first_left(b);
+    VEC_PEEL
     for (int c = 0; c < 8; c++) run[c] = v_zero();
     for (int i = 0; i < ROW_UNITS; i++) {
         vec right_a = right_of(a, i), right_b = right_of(b, i);
@@ -74,6 +75,7 @@ VEC_TARGET static void sum_cells_row(const vec *up, const vec *a, const vec *b, 
     }
     /* The parts of a gradient add up to its larger component: at most 8 x 1020 for the whole row. */
     vec all = v_zero();
+    VEC_PEEL
     for (int c = 0; c < 8; c++) all = v_add(all, run[c]);
     norms->even = v_add32(norms->even, v_and(all, v_shr32(v_ones(), 16)));
     norms->odd = v_add32(norms->odd, v_shr32(all, 16));

@@ -135,9 +135,11 @@ VEC_TARGET static void cut_patch(const kbi_sampling *s, int32_t side, const kbi_
     else cut_tiles(&plan, 8, patch);
 }
 
-/* Vectors of 512 bits bring nothing there. */
-#ifdef KBI_VEC_AVX512
+/* Vectors of 512 bits bring nothing there. WebAssembly, where every byte is downloaded, does without. */
+#if defined(KBI_VEC_AVX512)
 #    define UPRIGHT kbi_sample_upright_avx2
+#elif defined(KBI_VEC_WASM)
+#    define UPRIGHT cut_patch
 #else
 #    define UPRIGHT KERNEL(sample_upright)
 #endif

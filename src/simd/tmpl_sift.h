@@ -39,6 +39,7 @@ VEC_INLINE sift_chain chain_start(void)
 /* The next sample through (1 1)^4 = 1 4 6 4 1. */
 VEC_INLINE vec chain_pairs(sift_chain *c, vec v)
 {
+    VEC_PEEL
     for (int k = 0; k < 4; k++) {
         vec sum = v_add(c->pair[k], v);
         c->pair[k] = v;
@@ -50,6 +51,7 @@ VEC_INLINE vec chain_pairs(sift_chain *c, vec v)
 /* The next sample through (1 1 1)^2 = 1 2 3 2 1. */
 VEC_INLINE vec chain_triples(sift_chain *c, vec v)
 {
+    VEC_PEEL
     for (int k = 0; k < 2; k++) {
         vec sum = v_add(v_add(c->triple[k][0], c->triple[k][1]), v);
         c->triple[k][0] = c->triple[k][1];
@@ -156,6 +158,7 @@ static void fill_weights(sift_weights *w)
 VEC_TARGET static void pool_row(const vec plane[SIFT_INNER], const sift_weights *w, vec *out)
 {
     vec_pair leaving = {v_zero(), v_zero()};
+    VEC_PEEL
     for (int segment = 0; segment <= SIFT_CELLS; segment++) {
         vec_pair entering = {v_zero(), v_zero()};
         for (int p = sift_segment[segment]; p < sift_segment[segment + 1]; p++) {

@@ -75,10 +75,12 @@ VEC_INLINE void transfer_add(const transfer_block *b, int32_t n, __m256d moments
 VEC_INLINE void transfer_store(const __m256d moments[6], const __m256d gradient[3], kbi_transfer_sums *out)
 {
     double lanes[4];
+    VEC_PEEL
     for (int32_t i = 0; i < 6; i++) {
         _mm256_storeu_pd(lanes, moments[i]);
         out->one[i] = lanes[0], out->u[i] = lanes[1], out->v[i] = lanes[2], out->uv[i] = lanes[3];
     }
+    VEC_PEEL
     for (int32_t i = 0; i < 3; i++) {
         _mm256_storeu_pd(lanes, gradient[i]);
         out->gradient[i] = lanes[0], out->gradient[i + 3] = lanes[1], out->gradient[i + 6] = lanes[2];
@@ -89,7 +91,9 @@ VEC_KERNEL void KERNEL(transfer_sums)(const double *h, const fit_pairs *pairs, c
                                       kbi_transfer_sums *out)
 {
     __m256d moments[6], gradient[3];
+    VEC_PEEL
     for (int32_t i = 0; i < 6; i++) moments[i] = _mm256_setzero_pd();
+    VEC_PEEL
     for (int32_t i = 0; i < 3; i++) gradient[i] = _mm256_setzero_pd();
     int32_t k = 0;
     for (; k + 4 <= list->n; k += 4) {

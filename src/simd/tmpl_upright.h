@@ -16,7 +16,7 @@ VEC_INLINE bool upright_serves(const kbi_sampling *s, const kbi_pyramid *levels)
     return s->b == 0 && s->a >= 0 && levels->width[s->level] >= UPRIGHT_COLUMNS;
 }
 
-#ifndef KBI_VEC_AVX512
+#if !defined(KBI_VEC_AVX512) && !defined(KBI_VEC_WASM)
 
 #define UPRIGHT_ROWS    58 /* and 32 samples */
 #define UPRIGHT_VECS    (KB_PATCH_SIDE / VEC_LANES)
@@ -28,7 +28,8 @@ typedef struct upright_columns {
 } upright_columns;
 
 typedef struct upright_plan {
-    int32_t side, top, rows; /* rows of the level, from `top` on */
+    int32_t side, side_bits; /* 1 << side_bits samples in a row */
+    int32_t top, rows;       /* rows of the level, from `top` on */
     int32_t upper[KB_PATCH_SIDE], lower[KB_PATCH_SIDE], slope[KB_PATCH_SIDE]; /* of every row of samples */
     upright_columns columns[UPRIGHT_VECS];
 } upright_plan;
@@ -52,6 +53,7 @@ VEC_INLINE void upright_plan_make(const kbi_sampling *s, int32_t side, const kbi
 {
     const int32_t half = side / 2, last = levels->height[s->level] - 1, first_y = s->y - half * s->a;
     plan->side = side;
+    plan->side_bits = side == KBI_CELLS_SIDE ? 4 : 5;
     plan->top = kbi_clamp_i(s->py + (first_y >> 16), 0, last);
     for (int32_t i = 0; i < side; i++) {
         int32_t y = first_y + i * s->a, at = s->py + (y >> 16);
@@ -67,7 +69,7 @@ VEC_INLINE void upright_plan_make(const kbi_sampling *s, int32_t side, const kbi
 /* Samples from number k on, VEC_LANES of them. */
 VEC_INLINE vec upright_blend(const upright_plan *plan, const uint16_t *rows, int32_t k)
 {
-    const int32_t i = k / plan->side, j = k % plan->side;
+    const int32_t i = k >> plan->side_bits, j = k & (plan->side - 1);
     vec t = v_loadu(rows + plan->upper[i] + j), b = v_loadu(rows + plan->lower[i] + j);
     return v_mul_q15(v_add(v_add(t, b), v_high_twice(v_sub(b, t), v_set(plan->slope[i]))), v_set(256));
 }

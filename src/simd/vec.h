@@ -52,13 +52,16 @@
 
 /* In front of a loop whose number of rounds is a constant once its function is part of another. clang would unroll with
  * "unroll" alone before that is known, by 2, and then leave what the loop sums in memory. VEC_UNROLL_4: only four
- * rounds, where more make the code larger and not faster. */
+ * rounds, where more make the code larger and not faster. VEC_PEEL: only gcc, which
+ * does not do so by itself at -O2. */
 #if defined(__clang__)
 #    define VEC_UNROLL _Pragma("clang loop unroll(full)")
 #    define VEC_UNROLL_4 _Pragma("clang loop unroll_count(4)")
+#    define VEC_PEEL
 #else
 #    define VEC_UNROLL _Pragma("GCC unroll 32")
 #    define VEC_UNROLL_4 _Pragma("GCC unroll 4")
+#    define VEC_PEEL VEC_UNROLL
 #endif
 
 /* In front of a kernel, and its name: kbi_<slot>_<set>. */

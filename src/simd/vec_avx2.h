@@ -73,6 +73,7 @@ VEC_INLINE vec v_replace(vec a, int lane, vec b)
 
 VEC_INLINE void v_load_rows(const uint8_t *const rows[VEC_LANES], size_t offset, vec out[8])
 {
+    VEC_PEEL
     for (int k = 0; k < 8; k++) out[k] = v_loadu_halves(rows[k] + offset, rows[k + 8] + offset);
 }
 

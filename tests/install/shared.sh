@@ -34,4 +34,4 @@ ${CC:-cc} -shared -s -Wl,--gc-sections -Wl,--whole-archive "$archive" -Wl,--no-w
     -o "$scratch/stripped.so"
 bytes=$(stat -c %s "$scratch/stripped.so")
 echo "libkeybits.so: $bytes bytes"
-[ "$bytes" -lt 740000 ] || { echo "libkeybits.so: more than 740000"; exit 1; }
+[ "$bytes" -lt 700000 ] || { echo "libkeybits.so: more than 700000"; exit 1; }
