@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per call. */
 #include "common/cpu.h"
 
 /* The features, each after the features that it builds on; no CPU has it without them. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per call. */
 #include "common/features.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per call. */
 #include "common/options.h"
 
 double kbi_option_get(const kbi_option *row, const void *options)

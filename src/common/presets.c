@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per call. */
 /* Presets: from the size of a keypoint, which every detector defines in its own way, to the width of the region that
  * describes it. They stand below detectors and descriptors, so that a program which describes the keypoints of another
  * library links no detector. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per call. */
 #include "common/common.h"
 
 /* What did not fit into the block; the memory follows, aligned. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per call. */
 /* The options of a detection: their defaults, their ranges, and which detectors have them. */
 #include "common/options.h"
 #include "detect/detectors.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* Whether a model is accepted: its inliers must be more than chance explains.
  *
  * A-contrario reasoning (Moisan and Stival 2004): if all pairs were wrong and their points in image 2 fell anywhere,

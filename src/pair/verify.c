@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per call. */
 /* Two sets of kept features -> matches, geometry, verified or not: what collections, indexes and loops share.
  *
  * Mutual nearest neighbours are filtered by local consistency and fitted, by a homography and by an epipolar geometry:

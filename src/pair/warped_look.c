@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -Os: runs once per call. */
 /* The warped look. Where a homography is found, image b is warped into image a. There the same points look the same but
  * for light and noise: they are detected again, described upright, and matched with the keypoints of image a within a
  * few pixels; and once more, within fewer, where the homography through these matches says. The matches come back in

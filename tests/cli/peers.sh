@@ -13,6 +13,7 @@ if command -v ldd >/dev/null && ! grep -qE '__(a|t)san_init' "$KEYBITS"; then
     ldd "$KEYBITS" >libraries.txt || fail "ldd"
     known='linux-vdso|ld-linux|libc|libm|libdl|libpthread|libpng[0-9]*|libz|libjpeg|libsqlite3|libjansson|libtiff|libwebp|libsharpyuv'
     known+='|libzstd|liblzma|libLerc|libjbig|libdeflate|libstdc\+\+|libgcc_s' # what libtiff needs
+    known+='|libheif|libx265|libde265|libdav1d|libaom|libnuma'
     others=$(grep -vE "^\s*(/\S*/)?($known)[-.0-9a-z_]*\.so" libraries.txt)
     [ -z "$others" ] || fail "the program is linked with $others"
     (ulimit -v 100000 && timeout 600 "$KEYBITS" info >info.txt 2>&1) || fail "info in 100 MB of address space: $(cat info.txt)"

@@ -491,8 +491,7 @@ def verify_pair(a: Features, b: Features, *, threshold: float = 0, min_places: i
             raise KeybitsValueError(f"upright: rows of the shape {rows.shape} for {view.n} of {view.row_bytes} bytes")
     options = new(_abi.kb_verify_options, threshold=threshold, min_places=min_places)
     if upright is not None:
-        options.upright_a, options.upright_b = (ctypes.cast(address(rows), ctypes.POINTER(ctypes.c_uint8))
-                                                for rows in kept)
+        options.upright_a, options.upright_b = (address(rows) for rows in kept)
     result, error = new(_abi.kb_verification), _abi.kb_error()
     matches, inliers = np.empty(first.n, match_dtype), np.zeros(first.n, np.uint8)
     check(lib.kb_pair_verify(ctypes.byref(first), ctypes.byref(second), ctypes.byref(options), workspace(),
