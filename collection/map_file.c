@@ -145,12 +145,12 @@ static bool image_read(const map *m, const uint8_t *from, const uint8_t *names, 
     out->count = kbi_get_u32(from + 108);
     double lens[11];
     for (int i = 0; i < 11; i++) ok = ok && isfinite(lens[i] = kbi_get_f64(from + 120 + 8 * i));
-    out->lens = (kb_camera){sizeof out->lens, lens[0], lens[1], lens[2], lens[3], lens[4], lens[5], lens[6], lens[7], lens[8],
-                            lens[9], lens[10] == 1};
+    out->lens = (kb_camera){sizeof out->lens, lens[0], lens[1], lens[2], lens[3], lens[4],
+                            lens[5], lens[6], lens[7], lens[8], lens[9], lens[10] == 1};
     uint64_t name = kbi_get_u64(from + 112);
+    if (name >= name_bytes || !memchr(names + name, 0, (size_t)(name_bytes - name))) return false;
     out->name = (const char *)names + name;
-    return ok && lens[0] > 0 && lens[1] > 0 && name < name_bytes && memchr(names + name, 0, (size_t)(name_bytes - name)) && out->first <= m->row_count &&
-           out->count <= m->row_count - out->first;
+    return ok && lens[0] > 0 && lens[1] > 0 && out->first <= m->row_count && out->count <= m->row_count - out->first;
 }
 
 static bool body_sound(map *m, const layout *l, uint64_t name_bytes)
