@@ -275,7 +275,7 @@ static const cli_option detect_options[] = {
 const cli_command command_detect = {
     .name = "detect",
     .examples = "photo.jpg -o points.csv --draw points.png # a table and a picture\n"
-                "photos -n 500 -o points --format npy # every image of a folder",
+                "photos -n 500 -o points/ --format npy # every image of a folder",
     .summary = "find keypoints in images, as tables and as pictures",
     .usage = "IMAGE... [--detector NAME] [-n N] [-o OUT] [--draw PICTURE] [options]",
     .about = "Finds keypoints, strongest first. " CLI_IMAGES_HELP,

@@ -259,19 +259,19 @@ static const cli_option box_options[] = {
      .help = "bag: channels, such as 1-8 or 1,3,5,7: gradients towards 0, 45, ... 315 degrees (default 1-8)"},
     {0}};
 
-#define BOX_EXAMPLES "set.kbp -o my.kbm # a model of yours\nset.kbp -o my.kbm --hold-back 0.2 # and how good it is"
+#define BOX_EXAMPLES(set) set " -o my.kbm # a model of yours\n" set " -o my.kbm --hold-back 0.2 # and how good it is"
 #define BOX_USAGE "SET.kbp... -o MODEL.kbm [options]"
 #define BOX_ABOUT                                                                                                  \
     "Selects boxes one bit after the other: each is the best of many candidates for the triplets that the bits so " \
     "far leave wrong."
 
-#define BOX_COMMAND(kind, what, about_sets)                                                                 \
-    const cli_command train_##kind = {.name = "train " #kind, .examples = BOX_EXAMPLES, .summary = what,    \
+#define BOX_COMMAND(kind, set, what, about_sets)                                                            \
+    const cli_command train_##kind = {.name = "train " #kind, .examples = BOX_EXAMPLES(set), .summary = what, \
                                       .usage = BOX_USAGE,                                                   \
                                       .about = BOX_ABOUT about_sets, .options = box_options, .least = 1,    \
                                       .most = CLI_ANY, .wants = "needs a set of patches (.kbp)",            \
                                       .reads_arguments = true, .job_size = sizeof(box_job),                 \
                                       .begin = kind##_begin, .run = box_run, .end = box_end}
-BOX_COMMAND(bad, "BAD: differences of mean gray, the fastest", "");
-BOX_COMMAND(bag, "BAG: the same on channels of oriented gradient, more accurate",
+BOX_COMMAND(bad, "set.kbp", "BAD: differences of mean gray, the fastest", "");
+BOX_COMMAND(bag, "octaves.kbp", "BAG: the same on channels of oriented gradient, more accurate",
             " The sets are of octaves (keybits patches ... --octaves).");

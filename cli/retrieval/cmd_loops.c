@@ -239,7 +239,7 @@ static const cli_option loops_options[] = {
 
 const cli_command command_loops = {
     .name = "loops",
-    .examples = "frames --html loops.html # revisited places, with a page",
+    .examples = "frames --page loops.html # revisited places, with a page",
     .summary = "where a sequence of images comes back to a place",
     .usage = "FOLDER [options]\nIMAGE... [options]",
     .about = "Takes images in the order in which they are named, those of a folder in the natural order of their names "

@@ -432,7 +432,7 @@ static const cli_option convert_options[] = {
 
 static const cli_command vocab_convert = {
     .name = "vocab convert",
-    .examples = "words.kbv -o words.yml.gz # for DBoW2",
+    .examples = "words.kbv -o words.yml # for DBoW2",
     .summary = "vocabularies of ORB-SLAM, DBoW2, DBoW3, FBoW and VINS, in both directions",
     .usage = "FILE|NAME -o FILE [options]",
     .about = "Reads a vocabulary of any format, recognised by content, and writes it in another one:\n\n"

@@ -27,14 +27,14 @@ same help.txt err.txt
 [ "$("$KEYBITS" --version)" = "keybits $version" ] || fail "--version"
 
 # every command has a help of its own, by both ways, with the common options
-for command in $(sed -n '/^usage/,$ s/^  \([a-z]*\)  .*/\1/p' help.txt); do
+for command in $(sed -n '/^usage/,$ s/^  \([a-z]\{1,\}\)  *[a-z].*/\1/p' help.txt); do
     run "$KEYBITS" help "$command" >a.txt
     run "$KEYBITS" "$command" --help >b.txt
     same a.txt b.txt
     holds a.txt "usage: keybits $command"
 done
 # the help of subcommands, too; no line of any help is longer than 100 columns, and every default is a value of its option
-for command in $(sed -n '/^usage/,$ s/^  \([a-z]*\)  .*/\1/p' help.txt); do
+for command in $(sed -n '/^usage/,$ s/^  \([a-z]\{1,\}\)  *[a-z].*/\1/p' help.txt); do
     "$KEYBITS" help "$command" >a.txt
     for sub in $(sed -n '/^Subcommands/,$ s/^  \([a-z]*\)  .*/\1/p' a.txt); do
         run "$KEYBITS" help "$command" "$sub" >b.txt
@@ -55,14 +55,14 @@ holds man.txt "max\-keypoints"
 check_help() {
     run "$KEYBITS" "$@" --help >a.txt
     head -1 a.txt | grep -q "^  keybits $1 .* # " || fail "keybits $* --help does not begin with an example"
-    run "$KEYBITS" "$@" --help-all >b.txt
+    run "$KEYBITS" "$@" --help-all | sed -n '/^usage/,$p' >b.txt
     for option in $(sed '/^usage/,$d; s/ # .*//' a.txt | grep -o -- ' --[a-z-]*'); do
         grep -qe "^  .*$option" b.txt || fail "an example of keybits $* has $option, which does not exist"
     done
     awk '/^  -/ {n = 0} {n += gsub(/default/, "&")} n > 1 {print; bad = 1} END {exit bad}' b.txt ||
         fail "keybits $* --help-all states two defaults"
 }
-for command in $(sed -n '/^usage/,$ s/^  \([a-z]*\)  .*/\1/p' help.txt); do
+for command in $(sed -n '/^usage/,$ s/^  \([a-z]\{1,\}\)  *[a-z].*/\1/p' help.txt); do
     "$KEYBITS" help "$command" >subs.txt
     subs=$(sed -n '/^Subcommands/,$ s/^  \([a-z]*\)  .*/\1/p' subs.txt)
     [ -n "$subs" ] || check_help "$command"

@@ -35,7 +35,7 @@ NOT_RUN = {"make": "builds and installs", "cmake": "builds", "ctest": "runs test
            "ffmpeg": "needs a video", "g++": "install_opencv does", "build/bench/": "takes minutes; make results does",
            "build/tests/": "is a test itself", "build/examples/slam": "cli_slam does", "scripts/": "needs photographs", "python3 -m": "changes the system",
            "KEYBITS_LIBRARY=": "unit python_package does"}
-PROGRAMS = re.compile(r"^(keybits|build/\S+|make|cmake|ctest|pip|npm|colmap|ffmpeg|g\+\+|scripts/\S+|python3|KEYBITS_\w+=\S+)( |$)")
+PROGRAMS = re.compile(r"^(keybits|mkdir|build/\S+|make|cmake|ctest|pip|npm|colmap|ffmpeg|g\+\+|scripts/\S+|python3|KEYBITS_\w+=\S+)( |$)")
 # Words in capitals stand for what a reader has; these are the rendered ones.
 STAND_INS = {"OXFORD": "oxford", "SCENES": "oxford", "KEYPOINTS": "csv", "IMAGES": "photos", "MODELS": "bag256", "SETS": "sets"}
 # What makes a command short, unless it says otherwise itself.
