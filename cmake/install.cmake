@@ -31,6 +31,9 @@ if(TARGET keybits-cli)
                            COMMAND sh ${PROJECT_SOURCE_DIR}/scripts/man-pages $<TARGET_FILE:keybits-cli> ${man_pages}
                            COMMAND keybits-cli help --completion > ${completion})
         add_custom_target(keybits-man ALL DEPENDS ${completion})
+        if(TARGET tests) # which install
+            add_dependencies(tests keybits-man)
+        endif()
         install(DIRECTORY ${man_pages}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
         install(FILES ${completion} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME keybits)
     endif()
