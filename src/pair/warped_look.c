@@ -113,6 +113,7 @@ static kb_status match_near(pair_job *job, const pair_side *other, const double 
     o.max_distance = job->match.max_distance;
     o.any_angle = 1;
     o.parallel = job->options.parallel;
+    size_t mark = kbi_workspace_mark(job->workspace);
     kb_guide *guides = kbi_workspace_array(job->workspace, a->n, sizeof *guides);
     if (!guides) return KB_E_MEMORY;
     into_frame(h, frame, map);
@@ -125,6 +126,7 @@ static kb_status match_near(pair_job *job, const pair_side *other, const double 
     }
     status = kb_match_guided(&fa, guides, &fb, &o, job->workspace, out->matches, &out->count, job->error);
     out->candidates = out->count;
+    kbi_workspace_rewind(job->workspace, mark);
     return status == KB_OK ? kbi_pair_fit(job, out) : status;
 }
 
@@ -140,13 +142,14 @@ static double corners_apart(const pair_job *job, const double *frame, const doub
         kb_homography_apply(first, x, y, &u1, &v1);
         kb_homography_apply(second, x, y, &u2, &v2);
         double distance2 = (u1 - u2) * (u1 - u2) + (v1 - v2) * (v1 - v2);
-        if (!(distance2 <= max2)) max2 = distance2; /* NaN, too */
+        if (!(distance2 < INFINITY)) return INFINITY; /* at a horizon */
+        max2 = fmax(max2, distance2);
     }
     return sqrt(max2);
 }
 
-/* Whether the matches within the wide radius of h agree with a homography, which takes the place of h; and whether it
- * leads the corners elsewhere. */
+/* Replaces h by the homography of the matches within a radius of it, where they agree with one; *moved tells whether
+ * that one leads the corners elsewhere. */
 static kb_status move_on(pair_job *job, const pair_side *other, const double *frame, double radius, double h[9],
                          bool *moved, pair_look *out)
 {
@@ -154,12 +157,13 @@ static kb_status move_on(pair_job *job, const pair_side *other, const double *fr
     bool agree = status == KB_OK && out->fit.result == KB_FIT_FOUND &&
                  (double)out->fit.inliers >= MIN_SHARE * (double)out->count;
     if (status == KB_OK && !agree) out->fit.result = KB_FIT_NOT_FOUND;
-    *moved = agree && !(corners_apart(job, frame, h, out->fit.model) <= CLOSE_PX);
+    *moved = agree && corners_apart(job, frame, h, out->fit.model) > CLOSE_PX;
     if (agree) memcpy(h, out->fit.model, 9 * sizeof *h);
     return status;
 }
 
-/* The matches near a homography, and near those that follow from it; what has more places is taken. */
+/* The matches near a homography, or, where they move it, near the last one that follows from it: whichever has more
+ * places. */
 static kb_status match_on(pair_job *job, const pair_side *other, const double *frame, const double start[9],
                           pair_look *out)
 {
