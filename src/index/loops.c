@@ -30,9 +30,9 @@ struct kb_loop_detector {
     kb_index *index;
     kb_loop_options o;
     double *neighbours; /* scores of images with the one before, ascending */
-    size_t count, room;
+    size_t count;
     size_t *origins; /* of images: themselves, or where the first pass of their place was */
-    size_t origin_room;
+    size_t room;     /* of both arrays */
 };
 
 /* Neighbouring candidates: they support each other. */
@@ -99,20 +99,28 @@ static double neighbour_score(const kb_loop_detector *d, const kb_index_result *
     return 0;
 }
 
-static kb_status neighbour_note(kb_loop_detector *d, double score)
+/* Room for the score and the origin of one more image; there is at most one score per image. */
+static kb_status reserve(kb_loop_detector *d)
 {
-    if (d->count == d->room) {
-        size_t room = d->room ? 2 * d->room : 64;
-        double *grown =
-            kbi_reallocate(&d->index->allocator, d->neighbours, d->count * sizeof *grown, room, sizeof *grown);
-        if (!grown) return KB_E_MEMORY;
-        d->neighbours = grown;
-        d->room = room;
-    }
+    const kb_allocator *allocator = &d->index->allocator;
+    size_t images = d->index->count, room = d->room ? 2 * d->room : 64;
+    if (images < d->room) return KB_OK;
+    double *neighbours =
+        kbi_reallocate(allocator, d->neighbours, d->count * sizeof *neighbours, room, sizeof *neighbours);
+    if (!neighbours) return KB_E_MEMORY;
+    d->neighbours = neighbours;
+    size_t *origins = kbi_reallocate(allocator, d->origins, images * sizeof *origins, room, sizeof *origins);
+    if (!origins) return KB_E_MEMORY;
+    d->origins = origins;
+    d->room = room;
+    return KB_OK;
+}
+
+static void neighbour_note(kb_loop_detector *d, double score)
+{
     size_t at = d->count++;
     for (; at > 0 && d->neighbours[at - 1] > score; at--) d->neighbours[at] = d->neighbours[at - 1];
     d->neighbours[at] = score;
-    return KB_OK;
 }
 
 static void neighbour_forget(kb_loop_detector *d, double score)
@@ -120,19 +128,6 @@ static void neighbour_forget(kb_loop_detector *d, double score)
     size_t at = 0;
     while (d->neighbours[at] != score) at++;
     memmove(d->neighbours + at, d->neighbours + at + 1, (--d->count - at) * sizeof *d->neighbours);
-}
-
-/* Room for the origin of one more image. */
-static kb_status origins_reserve(kb_loop_detector *d)
-{
-    if (d->index->count < d->origin_room) return KB_OK;
-    size_t room = d->origin_room ? 2 * d->origin_room : 64;
-    size_t *grown =
-        kbi_reallocate(&d->index->allocator, d->origins, d->origin_room * sizeof *grown, room, sizeof *grown);
-    if (!grown) return KB_E_MEMORY;
-    d->origins = grown;
-    d->origin_room = room;
-    return KB_OK;
 }
 
 /* The results but the last images, which are no candidates, in their order. */
@@ -279,7 +274,7 @@ static kb_status find_loop(kb_loop_detector *d, const kb_features *f, kb_workspa
     kb_status status = kb_index_query(d->index, f, &o, ws, results, room, &count, error);
     if (status != KB_OK) return status;
     *neighbour = neighbour_score(d, results, count);
-    if (neighbour_note(d, *neighbour) != KB_OK) return kbi_fail(error, KB_E_MEMORY, "out of memory");
+    neighbour_note(d, *neighbour);
     kb_index_result *candidates = kbi_workspace_array(ws, CANDIDATES, sizeof *candidates);
     if (!candidates) return kbi_fail(error, KB_E_MEMORY, "out of memory");
     size_t kept = candidates_keep(d, results, count, candidates);
@@ -309,9 +304,9 @@ kb_status kb_loop_detector_add(kb_loop_detector *detector, const kb_features *fe
     size_t mark = kbi_workspace_mark(ws);
     size_t noted = detector->count;
     double neighbour = 0;
-    status = find_loop(detector, &f, ws, loop, &neighbour, error);
+    status = reserve(detector) == KB_OK ? KB_OK : kbi_fail(error, KB_E_MEMORY, "out of memory");
+    if (status == KB_OK) status = find_loop(detector, &f, ws, loop, &neighbour, error);
     kbi_workspace_rewind(ws, mark);
-    if (status == KB_OK && origins_reserve(detector) != KB_OK) status = kbi_fail(error, KB_E_MEMORY, "out of memory");
     if (status == KB_OK) status = kb_index_add(detector->index, &f, loop->query, NULL, ws, error);
     if (status != KB_OK && detector->count > noted) neighbour_forget(detector, neighbour);
     size_t *origins = detector->origins;
