@@ -23,8 +23,8 @@ static uint64_t hash_options(const pipeline *p, const io_read_options *reading)
     detect.mask = NULL;
     detect.parallel = NULL;
     uint64_t hash = collection_hash(0xcbf29ce484222325u, &detect, sizeof detect);
-    const double numbers[] = {(double)p->options.scale, (double)p->options.angles, (double)pipeline_keeps_upright(p), (double)reading->exif,
-                              (double)reading->white, (double)reading->keep16, (double)reading->max_size,
+    const double numbers[] = {(double)p->options.scale, (double)p->options.angles, (double)pipeline_keeps_upright(p),
+                              (double)reading->exif, (double)reading->white, (double)reading->keep16, (double)reading->max_size,
                               (double)kb_detector_revision(p->options.detect.detector)};
     hash = collection_hash(hash, numbers, sizeof numbers);
     hash = collection_hash(hash, KB_VERSION_STRING, sizeof KB_VERSION_STRING);

@@ -25,7 +25,7 @@ static void copy_pair(const fit_pairs *from, int32_t s, fit_pairs *to)
     to->n++;
 }
 
-/* The homography with the max number of inliers of the epipolar geometry; its threshold is twice the other, since it
+/* The homography with the largest number of inliers of the epipolar geometry; its threshold is twice the other, since it
  * must hold in two directions. The order of slots mixes qualities well, so the sampling is RANSAC's. */
 static bool find_plane(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits,
                        const fit_scratch *scratch, const fit_found *found, double *plane)

@@ -11,7 +11,7 @@
 #include "fit/fit.h"
 
 typedef struct svd3 {
-    double u[3][3], v[3][3]; /* singular vectors as rows, the third for the min singular value; right-handed */
+    double u[3][3], v[3][3]; /* singular vectors as rows, the third for the smallest singular value; right-handed */
     double s[2];             /* the two larger singular values */
 } svd3;
 

@@ -203,7 +203,7 @@ typedef struct fit_limits {
     bool believable; /* end when chance would explain whatever may still be found; the pairs are not scratch->part */
 } fit_limits;
 
-/* Looks for the model of min cost. found->score.count is 0 when there is none. */
+/* Looks for the model of the smallest cost. found->score.count is 0 when there is none. */
 void kbi_fit_search(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch,
                    fit_found *found);
 /* The full score; errors stay in scratch->error2. */
@@ -234,7 +234,7 @@ int32_t kbi_fit_places(const fit_pairs *pairs, const int32_t *list, int32_t n, c
  * explains, where places in a crowd count once. */
 bool kbi_fit_significant(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch,
                          const struct fit_found *found);
-/* The min number of inliers that is more than chance explains among all pairs; 0: even all pairs would be too few. */
+/* The smallest number of inliers that is more than chance explains among all pairs; 0: even all pairs would be too few. */
 int32_t kbi_fit_least_inliers(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch);
 /* Points of image 2 that all lie near one line determine no homography, however many they are. So the pairs off the
  * line must be more than chance explains too, where two of them fix the freedoms that the line leaves. */

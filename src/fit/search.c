@@ -187,7 +187,7 @@ static void sampler_draw(sampler *s, int32_t number, const int32_t *slot, int32_
 
 /* ---- when to stop ---- */
 
-/* The min k with (1 - share)^k <= doubt, at most limit. Powers by squaring, so that no logarithm decides. */
+/* The smallest k with (1 - share)^k <= doubt, at most limit. Powers by squaring, so that no logarithm decides. */
 static int32_t samples_needed(double share, double doubt, int32_t limit)
 {
     double power[31], miss = 1 - share, product = 1;

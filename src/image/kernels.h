@@ -20,8 +20,7 @@ typedef struct kbi_warp {
 } kbi_warp;
 
 typedef struct kbi_image_kernels {
-    int32_t
-        batch; /* regions per call that serve the kernels best, up to KBI_BATCH; the memory of a task grows with it */
+    int32_t batch; /* regions per call that serve them best, up to KBI_BATCH; the memory of a task grows with it */
     /* Rows of the sampler's pyramid (pyramid.c). n pixels from 2n of each of two rows: the mean of 2x2. out may be
      * upper, since no pixel is written before it has been read. */
     void (*shrink_half)(const uint8_t *upper, const uint8_t *lower, int32_t n, uint8_t *out);

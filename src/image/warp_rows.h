@@ -26,9 +26,9 @@ KBI_ROWS_HELPER int32_t warp_held(int32_t x, int32_t size)
     return kbi_clamp_i(x, 0, ((size - 1) << WARP_FRACTION) - 1);
 }
 
-/* Of a piece from x on: the coordinates at the ends of blocks, by kb_homography_apply. */
+/* The coordinates at the ends of the blocks of a piece that begins at x, as by kb_homography_apply. */
 KBI_ROWS_HELPER void warp_ends(const double h[9], int32_t x, int32_t y, int32_t u[WARP_BLOCKS + 1],
-                             int32_t v[WARP_BLOCKS + 1])
+                               int32_t v[WARP_BLOCKS + 1])
 {
     for (int32_t k = 0; k <= WARP_BLOCKS; k++) {
         double at = x + k * WARP_BLOCK, w = h[6] * at + h[7] * y + h[8];
