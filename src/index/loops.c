@@ -100,7 +100,7 @@ static double neighbour_score(const kb_loop_detector *d, const kb_index_result *
 }
 
 /* Room for the score and the origin of one more image; there is at most one score per image. */
-static kb_status reserve(kb_loop_detector *d)
+static kb_status loop_arrays_reserve(kb_loop_detector *d)
 {
     const kb_allocator *allocator = &d->index->allocator;
     size_t images = d->index->count, room = d->room ? 2 * d->room : 64;
@@ -304,7 +304,7 @@ kb_status kb_loop_detector_add(kb_loop_detector *detector, const kb_features *fe
     size_t mark = kbi_workspace_mark(ws);
     size_t noted = detector->count;
     double neighbour = 0;
-    status = reserve(detector) == KB_OK ? KB_OK : kbi_fail(error, KB_E_MEMORY, "out of memory");
+    status = loop_arrays_reserve(detector) == KB_OK ? KB_OK : kbi_fail(error, KB_E_MEMORY, "out of memory");
     if (status == KB_OK) status = find_loop(detector, &f, ws, loop, &neighbour, error);
     kbi_workspace_rewind(ws, mark);
     if (status == KB_OK) status = kb_index_add(detector->index, &f, loop->query, NULL, ws, error);
