@@ -20,7 +20,7 @@
 enum { N = 2048, WIDTH = 800, HEIGHT = 640, ROWS = 1024, CHILDREN = 10, LOOP = 1000000, REPEATS = 40 };
 
 static uint8_t pixels[WIDTH * HEIGHT], patches[KBI_BATCH * KBI_PATCH_BYTES], cells[KBI_BATCH * KBI_CELLS],
-    octaves[KB_OCTAVES][KBI_BATCH * KBI_OCTAVE_BYTES], rows[N * KB_MAX_BITS / 8], values[N * KB_SIFT_VALUES];
+    octaves[KB_OCTAVES * KBI_BATCH * KBI_OCTAVE_BYTES], rows[N * KB_MAX_BITS / 8], values[N * KB_SIFT_VALUES];
 static uint8_t bytes[WIDTH * HEIGHT], flags[N];
 static uint16_t deep[WIDTH * 32], x16[WIDTH];
 static int16_t signed_rows[3][WIDTH];
@@ -28,8 +28,8 @@ static uint16_t blurred[WIDTH * 18]; /* as hessian.c blurs */
 static int32_t determinants[16][WIDTH], determinant_limit;
 static int32_t x32[WIDTH];
 static kb_keypoint keypoints[N];
-static kbi_sampling samplings[N], cell_samplings[N], all_octaves[N * KB_OCTAVES], octave_samplings[KB_OCTAVES][N],
-    upright_samplings[KB_OCTAVES][N];
+static kbi_sampling samplings[N], cell_samplings[N], all_octaves[N * KB_OCTAVES], octave_samplings[N * KB_OCTAVES],
+    upright_samplings[N * KB_OCTAVES];
 static uint32_t histograms[KBI_BATCH * KB_SIFT_VALUES], keys[3][ROWS];
 static _Alignas(KBI_ALIGN) uint8_t scratch[KBI_KERNEL_SCRATCH];
 static kbi_pyramid levels;
@@ -95,18 +95,16 @@ static void prepare_matching(void)
     }
 }
 
-/* The regions that are sampled, whichever slots run: batches are of one octave. Octave 2 is as wide as the others. */
+/* The regions that are sampled, whichever slots run. Octave 2 is as wide as the others. */
 static void prepare_regions(void)
 {
     const kbi_kernels k = kbi_kernels_for(kbi_cpu_flags());
     k.image->plan(keypoints, N, 1, KBI_GRID_PATCH, &levels, samplings, flags);
     k.image->plan(keypoints, N, 1, KBI_GRID_CELLS, &levels, cell_samplings, flags);
-    k.image->plan(keypoints, N, 4, KBI_GRID_OCTAVES, &levels, all_octaves, flags);
-    for (int i = 0; i < N * KB_OCTAVES; i++) octave_samplings[i % KB_OCTAVES][i / KB_OCTAVES] = all_octaves[i];
+    k.image->plan(keypoints, N, 4, KBI_GRID_OCTAVES, &levels, octave_samplings, flags);
     for (int i = 0; i < N; i++) keypoints[i].angle = -keypoints[i].angle - 1; /* upright; and back */
-    k.image->plan(keypoints, N, 4, KBI_GRID_OCTAVES, &levels, all_octaves, flags);
+    k.image->plan(keypoints, N, 4, KBI_GRID_OCTAVES, &levels, upright_samplings, flags);
     for (int i = 0; i < N; i++) keypoints[i].angle = -keypoints[i].angle - 1;
-    for (int i = 0; i < N * KB_OCTAVES; i++) upright_samplings[i % KB_OCTAVES][i / KB_OCTAVES] = all_octaves[i];
 }
 
 static int compare_words(const void *a, const void *b)
@@ -204,23 +202,21 @@ static void run_warp(const kbi_kernels *k)
 static void run_sample_cells(const kbi_kernels *k)
 {
     for (int i = 0; i < N; i += KBI_BATCH)
-        k->image->sample(cell_samplings + i, KBI_BATCH, KBI_CELLS_SIDE, &levels, cells);
+        k->image->sample(cell_samplings + i, NULL, KBI_BATCH, KBI_GRID_CELLS, &levels, cells);
 }
 static void run_sample_octaves(const kbi_kernels *k)
 {
-    for (int octave = 0; octave < KB_OCTAVES; octave++)
-        for (int i = 0; i < N; i += KBI_BATCH)
-            k->image->sample(octave_samplings[octave] + i, KBI_BATCH, KB_OCTAVE_SIDE, &levels, octaves[octave]);
+    for (int i = 0; i < N; i += KBI_BATCH)
+        k->image->sample(octave_samplings + i * KB_OCTAVES, NULL, KBI_BATCH, KBI_GRID_OCTAVES, &levels, octaves);
 }
 static void run_sample_upright(const kbi_kernels *k)
 {
-    for (int octave = 0; octave < KB_OCTAVES; octave++)
-        for (int i = 0; i < N; i += KBI_BATCH)
-            k->image->sample(upright_samplings[octave] + i, KBI_BATCH, KB_OCTAVE_SIDE, &levels, octaves[octave]);
+    for (int i = 0; i < N; i += KBI_BATCH)
+        k->image->sample(upright_samplings + i * KB_OCTAVES, NULL, KBI_BATCH, KBI_GRID_OCTAVES, &levels, octaves);
 }
 static void run_sample(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KBI_BATCH) k->image->sample(samplings + i, KBI_BATCH, KB_PATCH_SIDE, &levels, patches);
+    for (int i = 0; i < N; i += KBI_BATCH) k->image->sample(samplings + i, NULL, KBI_BATCH, KBI_GRID_PATCH, &levels, patches);
 }
 static void run_bad_cells(const kbi_kernels *k)
 {
@@ -236,7 +232,8 @@ static void run_bag(const kbi_kernels *k)
 {
     for (int octave = 0; octave < KB_OCTAVES; octave++)
         for (int i = 0; i < N; i += KBI_BATCH)
-            k->boxes->boxes(&bag->tables[octave], octaves[octave], KBI_BATCH, rows, scratch);
+            k->boxes->boxes(&bag->tables[octave], octaves + octave * KBI_BATCH * KBI_OCTAVE_BYTES, KBI_BATCH, rows,
+                            scratch);
 }
 static void run_sift(const kbi_kernels *k)
 {
@@ -262,7 +259,7 @@ static void run_resize(const kbi_kernels *k)
 {
     if (map.group != k->detect->resize_group) { /* once per tier */
         map.group = k->detect->resize_group;
-        kbi_resize_plan(map, 0, WIDTH * 5 / 6, 1.2, WIDTH);
+        kbi_resize_plan(map, WIDTH * 5 / 6, 1.2, WIDTH);
     }
     for (int y = 0; y < 64; y++) k->detect->resize_row(pixels + y * WIDTH, WIDTH, map, WIDTH * 5 / 6, bytes);
 }

@@ -16,33 +16,27 @@ typedef struct product {
     bool floats;
 } product;
 
-typedef struct worker {
-    kbi_measure_scratch scratch;
-    kbi_batch batches[KB_OCTAVES];
-} worker;
-
 typedef struct describer {
-    kbi_grid grid;
     kbi_measuring measure;
     kbi_rows rows;
     const kb_parallel *parallel;
-    int32_t count; /* of workers: one per thread, at most one per batch */
-    worker *workers;
-    atomic_size_t next; /* the first item that no worker has taken */
+    int32_t count;                /* of workers: one per thread, at most one per batch */
+    kbi_measure_scratch *workers; /* the memory of each */
+    atomic_size_t next;           /* the first item that no worker has taken */
 } describer;
 
 /* The beginning that all calls share; parallel is the option. */
 static void describer_start(describer *d, product p, size_t n, const kb_parallel *parallel)
 {
-    *d = (describer){.grid = p.grid, .measure = {.model = p.model, .floats = p.floats}, .parallel = parallel};
+    const int32_t batch = kbi_image_kernels_get()->batch;
+    size_t octaves = (size_t)p.grid.octaves, batches = n / (size_t)batch + 1;
     size_t bytes = p.floats  ? KB_SIFT_VALUES * sizeof(float)
                    : p.model ? (size_t)p.model->row_bytes
-                             : (size_t)(kbi_grid_octaves(p.grid) * kbi_grid_bytes(p.grid.side));
-    d->rows = (kbi_rows){NULL, bytes, bytes, bytes / (size_t)kbi_grid_octaves(p.grid),
-                         p.model && kbi_has_octaves(p.grid)};
-    d->measure.batch = kbi_image_kernels_get()->batch;
-    size_t batches = n / (size_t)d->measure.batch + 1;
-    d->count = kbi_parallel_threads(parallel);
+                             : octaves * (size_t)kbi_grid_bytes(p.grid.side);
+    *d = (describer){.measure = {p.model, p.grid, p.floats, batch},
+                     .rows = {NULL, bytes, bytes, bytes / octaves, p.model && octaves > 1},
+                     .parallel = parallel,
+                     .count = kbi_parallel_threads(parallel)};
     if ((size_t)d->count > batches) d->count = (int32_t)batches;
     atomic_init(&d->next, 0);
 }
@@ -65,22 +59,14 @@ static kb_status describer_rows(describer *d, const kb_features *f, kb_error *er
     return KB_OK;
 }
 
-static bool worker_get(const describer *d, worker *w, kb_workspace *workspace)
-{
-    bool ok = kbi_measure_get(&d->measure, &w->scratch, d->rows.part, workspace);
-    for (int32_t k = 0; ok && k < kbi_grid_octaves(d->grid); k++)
-        ok = kbi_batch_get(&w->batches[k], d->measure.batch, d->grid.side, workspace);
-    return ok;
-}
-
 static kb_status workers_get(describer *d, kb_workspace *workspace)
 {
     d->workers = kbi_workspace_array(workspace, (size_t)d->count, sizeof *d->workers);
     if (!d->workers) return KB_E_MEMORY;
     for (int32_t i = 0; i < d->count; i++) {
-        worker w;
-        if (!worker_get(d, &w, workspace)) return KB_E_MEMORY;
-        if (!workspace->measures) d->workers[i] = w;
+        kbi_measure_scratch memory;
+        if (!kbi_measure_get(&d->measure, &memory, d->rows.bytes, workspace)) return KB_E_MEMORY;
+        if (!workspace->measures) d->workers[i] = memory;
     }
     return KB_OK;
 }
@@ -94,65 +80,34 @@ static int32_t take_items(describer *d, size_t end, size_t *first)
     return *first >= end ? 0 : (int32_t)(end - *first < max ? end - *first : max);
 }
 
+/* Measures n grids and writes the rows of keypoints which[i] or, where that is NULL, `first` + i. */
+static void measure_and_write(const describer *d, const kbi_measure_scratch *memory, const uint8_t *grids,
+                              const uint32_t *which, size_t first, int32_t n)
+{
+    const uint8_t *part = kbi_measure_grids(&d->measure, memory, grids, n);
+    for (size_t i = 0; i < (size_t)n; i++, part += d->rows.part)
+        kbi_rows_write(&d->rows, which ? which[i] : first + i, part, (size_t)n * d->rows.part);
+}
+
 /* ---- from an image ---- */
 
 typedef struct region_job {
     describer *describer;
     const kbi_image_kernels *kernels;
     kbi_pyramid levels;
-    kbi_regions regions;
+    kbi_plan plan;
     kbi_order order;
-    size_t end; /* of the pass in the order */
-    bool last;  /* no pass with regions follows */
 } region_job;
 
-static void finish_batch(const region_job *j, worker *w, int32_t octave)
-{
-    const describer *d = j->describer;
-    kbi_batch *b = &w->batches[octave];
-    const uint8_t *part = kbi_measure_grids(&d->measure, &w->scratch, octave, b->grids, b->filled);
-    for (int32_t i = 0; i < b->filled; i++, part += d->rows.part)
-        kbi_rows_write(&d->rows, kbi_region_keypoint(&j->regions, b->regions[i]), octave, part);
-    b->filled = b->sampled = 0;
-}
-
-static void sample_batch(const region_job *j, worker *w, int32_t octave)
-{
-    kbi_batch_sample(&w->batches[octave], j->kernels, j->regions.grid.side, &j->levels);
-}
-
-/* A worker's share of a pass. Batches that are not full wait for the next pass. */
-static void describe_pass(void *context, int32_t index)
+static void describe_ordered(void *context, int32_t index)
 {
     const region_job *j = context;
-    worker *w = &j->describer->workers[index];
+    const kbi_measure_scratch *memory = &j->describer->workers[index];
     size_t first;
-    for (int32_t n; (n = take_items(j->describer, j->end, &first)) > 0;)
-        for (size_t i = first; i < first + (size_t)n; i++) {
-            uint32_t region = j->order.regions[i];
-            int32_t octave = kbi_region_octave(&j->regions, region);
-            kbi_batch_add(&w->batches[octave], &j->regions, region);
-            if (w->batches[octave].filled < j->describer->measure.batch) continue;
-            sample_batch(j, w, octave);
-            finish_batch(j, w, octave);
-        }
-    for (int32_t k = 0; k < kbi_grid_octaves(j->regions.grid); k++) {
-        sample_batch(j, w, k);
-        if (j->last && w->batches[k].filled > 0) finish_batch(j, w, k);
-    }
-}
-
-static void describe_passes(region_job *j)
-{
-    const int32_t passes = kbi_pyramid_passes(&j->levels);
-    const size_t *first = j->order.first;
-    for (int32_t pass = 0; pass < passes && first[pass] < first[passes]; pass++) {
-        kbi_pyramid_pass(&j->levels, j->kernels, pass, j->describer->parallel);
-        if (first[pass] == first[pass + 1]) continue;
-        atomic_store_explicit(&j->describer->next, first[pass], memory_order_relaxed);
-        j->end = first[pass + 1];
-        j->last = j->end == first[passes];
-        kbi_parallel_run(j->describer->parallel, j->describer->count, describe_pass, j);
+    for (int32_t n; (n = take_items(j->describer, j->order.count, &first)) > 0;) {
+        const uint32_t *which = j->order.keypoints + first;
+        j->kernels->sample(j->plan.samplings, which, n, j->plan.grid, &j->levels, memory->grids);
+        measure_and_write(j->describer, memory, memory->grids, which, 0, n);
     }
 }
 
@@ -160,18 +115,18 @@ static void describe_passes(region_job *j)
 static kb_status describe_regions(describer *d, const kb_image *gray, const kb_keypoint *keypoints, size_t n,
                                   double width_scale, kb_workspace *workspace, uint8_t *flags)
 {
-    region_job j = {.describer = d};
-    kb_status status = kbi_pyramid_get(&j.levels, gray, d->count == 1, workspace);
-    if (status == KB_OK) status = kbi_regions_get(&j.regions, d->grid, n, workspace);
-    if (status == KB_OK) status = kbi_order_get(&j.order, &j.regions, &j.levels, workspace);
+    region_job j = {.describer = d,
+                    .kernels = kbi_image_kernels_get(),
+                    .plan = {d->measure.grid, width_scale, keypoints, n, NULL, &d->rows, flags}};
+    kb_status status = kbi_pyramid_get(&j.levels, gray, j.kernels->margin, workspace);
+    if (status == KB_OK) status = kbi_plan_get(&j.plan, workspace);
+    if (status == KB_OK) status = kbi_order_get(&j.order, gray, n, workspace);
     if (status == KB_OK) status = workers_get(d, workspace);
     if (status != KB_OK || workspace->measures) return status;
-    j.kernels = kbi_image_kernels_get();
-    kbi_plan plan = {&j.regions, keypoints, n, width_scale, &j.levels, j.kernels, &d->rows, flags, d->count};
-    kbi_plan_regions(&plan, d->parallel);
-    kbi_order_fill(&j.order, &j.regions, &j.levels);
-    kbi_pyramid_want(&j.levels, j.order.wanted);
-    describe_passes(&j);
+    kbi_plan_regions(&j.plan, &j.levels, d->count, d->parallel);
+    kbi_order_fill(&j.order, &j.plan);
+    kbi_pyramid_make(&j.levels, j.kernels, j.order.levels, d->parallel);
+    kbi_parallel_run(d->parallel, d->count, describe_ordered, &j);
     return KB_OK;
 }
 
@@ -281,23 +236,14 @@ static void describe_ready_patches(void *context, int32_t index)
 {
     const ready_job *j = context;
     describer *d = j->describer;
-    worker *w = &d->workers[index];
-    bool as_they_are = !kbi_has_octaves(d->grid) && j->side == d->grid.side;
-    size_t first, bytes = kbi_ready_bytes(d->grid, j->side);
+    const kbi_grid grid = d->measure.grid;
+    const kbi_measure_scratch *memory = &d->workers[index];
+    bool as_they_are = !kbi_has_octaves(grid) && j->side == grid.side;
+    size_t first, bytes = kbi_ready_bytes(grid, j->side);
     for (int32_t n; (n = take_items(d, j->n, &first)) > 0;) {
         const uint8_t *patches = j->patches + first * bytes;
-        for (int32_t i = 0; !as_they_are && i < n; i++, patches += bytes) {
-            uint8_t *grids[KB_OCTAVES];
-            for (int32_t k = 0; k < kbi_grid_octaves(d->grid); k++)
-                grids[k] = w->batches[k].grids + i * kbi_grid_bytes(d->grid.side);
-            kbi_ready_grids(d->grid, patches, j->side, grids);
-        }
-        for (int32_t k = 0; k < kbi_grid_octaves(d->grid); k++) {
-            const uint8_t *grids = as_they_are ? patches : w->batches[k].grids;
-            const uint8_t *part = kbi_measure_grids(&d->measure, &w->scratch, k, grids, n);
-            for (size_t i = 0; i < (size_t)n; i++, part += d->rows.part)
-                kbi_rows_write(&d->rows, first + i, k, part);
-        }
+        if (!as_they_are) kbi_ready_grids(grid, patches, n, j->side, memory->grids);
+        measure_and_write(d, memory, as_they_are ? patches : memory->grids, NULL, first, n);
     }
 }
 

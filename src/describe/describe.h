@@ -2,8 +2,8 @@
 /* Describing: keypoints become rows in five steps, a file and a struct each.
  *
  *     plan.c     keypoints -> regions: where the samples of each octave of each keypoint lie
- *     order.c    regions in the order of work
- *     sample.c   regions -> grids of samples
+ *     order.c    keypoints in the order of work
+ *     sample.c   regions -> grids of samples, by a kernel; ready patches -> grids
  *     measure.c  grids -> parts of rows, by the arithmetic of the model's kind:
  *                bad.c (the paper's BAD, in the image), bad_grid.c, bag.c, sift_patch.c, hashsift.c
  *     write.c    parts -> rows

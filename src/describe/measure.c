@@ -2,37 +2,47 @@
 /* The fourth step of describing: grids of samples become the bytes of a model's kind. */
 #include "describe/steps.h"
 
-bool kbi_measure_get(const kbi_measuring *m, kbi_measure_scratch *scratch, size_t part_bytes, kb_workspace *workspace)
+bool kbi_measure_get(const kbi_measuring *m, kbi_measure_scratch *scratch, size_t row_bytes, kb_workspace *workspace)
 {
     size_t n = (size_t)m->batch;
-    *scratch = (kbi_measure_scratch){.kernel = NULL};
-    if (!m->model) return true;
+    *scratch = (kbi_measure_scratch){.grids = kbi_workspace_array(
+                                         workspace, n, (size_t)(m->grid.octaves * kbi_grid_bytes(m->grid.side)))};
+    if (!m->model) return scratch->grids;
     const bool boxes = kbi_kind_has_boxes(m->model->spec.kind);
     scratch->kernel = kbi_workspace_get(workspace, boxes ? kbi_boxes_kernels_get()->boxes_scratch(m->model)
                                                          : kbi_sift_kernels_get()->scratch_bytes);
-    scratch->parts = kbi_workspace_array(workspace, n, part_bytes);
-    if (boxes) return scratch->kernel && scratch->parts;
+    scratch->parts = kbi_workspace_array(workspace, n, row_bytes);
+    if (boxes) return scratch->grids && scratch->kernel && scratch->parts;
     scratch->histograms = kbi_workspace_array(workspace, n, KB_SIFT_VALUES * sizeof *scratch->histograms);
     scratch->values = kbi_workspace_array(workspace, n, KB_SIFT_VALUES);
-    return scratch->kernel && scratch->parts && scratch->histograms && scratch->values;
+    return scratch->grids && scratch->kernel && scratch->parts && scratch->histograms && scratch->values;
 }
 
-const uint8_t *kbi_measure_grids(const kbi_measuring *m, const kbi_measure_scratch *s, int32_t octave,
-                                 const uint8_t *grids, int32_t n)
+static void measure_boxes(const kb_model *model, const uint8_t *grids, int32_t n, const kbi_measure_scratch *s)
 {
-    if (!m->model) return grids;
+    const int32_t octaves = model->grid.octaves, part = model->row_bytes / octaves;
+    for (int32_t k = 0; k < octaves; k++)
+        kbi_boxes_kernels_get()->boxes(&model->tables[k], grids + k * n * kbi_grid_bytes(model->grid.side), n,
+                                       s->parts + k * n * part, s->kernel);
+}
+
+static void measure_gradients(const kbi_measuring *m, const uint8_t *patches, int32_t n, const kbi_measure_scratch *s)
+{
     const kb_model_spec *spec = &m->model->spec;
-    if (kbi_kind_has_boxes(spec->kind)) {
-        kbi_boxes_kernels_get()->boxes(&m->model->tables[octave], grids, n, s->parts, s->kernel);
-        return s->parts;
-    }
     const kbi_sift_kernels *kernels = kbi_sift_kernels_get();
     bool root = spec->kind == KB_KIND_ROOTSIFT || spec->root, hash = spec->kind == KB_KIND_HASHSIFT;
-    kernels->sift(grids, n, s->histograms, s->kernel);
+    kernels->sift(patches, n, s->histograms, s->kernel);
     if (m->floats)
         for (size_t i = 0; i < (size_t)n; i++)
             kbi_sift_floats(s->histograms + i * KB_SIFT_VALUES, root, (float *)(void *)s->parts + i * KB_SIFT_VALUES);
     else kernels->sift_bytes(s->histograms, n, root, hash ? s->values : s->parts);
     if (hash) kernels->project(m->model, s->values, n, s->parts);
+}
+
+const uint8_t *kbi_measure_grids(const kbi_measuring *m, const kbi_measure_scratch *s, const uint8_t *grids, int32_t n)
+{
+    if (!m->model) return grids;
+    if (kbi_kind_has_boxes(m->model->spec.kind)) measure_boxes(m->model, grids, n, s);
+    else measure_gradients(m, grids, n, s);
     return s->parts;
 }

@@ -2,12 +2,15 @@
 /* The last step of describing: parts of rows go where their keypoints are. */
 #include "describe/steps.h"
 
-void kbi_rows_write(const kbi_rows *rows, size_t index, int32_t octave, const uint8_t *part)
+void kbi_rows_write(const kbi_rows *rows, size_t index, const uint8_t *parts, size_t step)
 {
     uint8_t *row = rows->rows + index * rows->stride;
-    if (!rows->alternate) memcpy(row + (size_t)octave * rows->part, part, rows->part);
-    else
-        for (size_t i = 0; i < rows->part; i++) row[i * KB_OCTAVES + (size_t)octave] = part[i];
+    if (rows->alternate) {
+        for (size_t i = 0; i < rows->part; i++, parts++)
+            for (size_t k = 0; k < KB_OCTAVES; k++) *row++ = parts[k * step];
+    } else {
+        for (size_t at = 0; at < rows->bytes; at += rows->part, parts += step) memcpy(row + at, parts, rows->part);
+    }
 }
 
 void kbi_rows_clear(const kbi_rows *rows, size_t index) { memset(rows->rows + index * rows->stride, 0, rows->bytes); }

@@ -17,11 +17,11 @@ typedef struct kbi_pyramid {
     const uint8_t *data[KBI_PYRAMID_LEVELS]; /* made when wanted; level 0 is the image */
     int32_t width[KBI_PYRAMID_LEVELS], height[KBI_PYRAMID_LEVELS];
     ptrdiff_t stride[KBI_PYRAMID_LEVELS];
+    int32_t margin[KBI_PYRAMID_LEVELS]; /* pixels on all sides of a level that repeat its border */
     int32_t count; /* levels that exist for this image: the last has a side of 1 or is KBI_PYRAMID_LEVELS - 1 */
     /* while building */
     uint8_t *made[KBI_PYRAMID_LEVELS]; /* the same as data, to be written */
     uint32_t wanted; /* levels to be made, as bits */
-    bool single;     /* one level at a time */
 } kbi_pyramid;
 
 /* The factor of a level: 1, 1.5, 2, 3, 4, 6 ... Built from the bits of an IEEE number: 2^k or 1.5 * 2^k. */
@@ -37,45 +37,27 @@ static inline double kbi_pyramid_factor(int32_t level)
  * the exponent of step. */
 static inline int32_t kbi_pyramid_level_for(double step, int32_t count)
 {
-    const uint64_t fraction = ((uint64_t)1 << 52) - 1, one = (uint64_t)1023 << 52;
-    uint64_t bits, mantissa_bits;
-    double mantissa;
+    const int64_t first = 0x3988e1409212e, second = 0xbb67ae8584caa; /* 1.2247 and 1.7321 less 1, in 1/2^52 */
+    int64_t bits;
     memcpy(&bits, &step, sizeof bits);
-    mantissa_bits = (bits & fraction) | one; /* 1 to 2 */
-    memcpy(&mantissa, &mantissa_bits, sizeof mantissa);
-    int32_t above = (mantissa >= 1.2247448713915890) + (mantissa >= 1.7320508075688772);
-    int32_t level = 2 * ((int32_t)(bits >> 52) - 1023) + above;
-    return step < 1 ? 0 : kbi_min_i(level, count - 1);
+    int64_t mantissa = bits & (((int64_t)1 << 52) - 1), exponent = (int64_t)((uint64_t)bits >> 52) - 1023;
+    return kbi_clamp_i((int32_t)(2 * exponent + (mantissa >= first) + (mantissa >= second)), 0, count - 1);
 }
-/* The level of a grid of samples that are `step` px of the image apart. Cells are to be as sharp as means of 2x2
+/* The share of the step between a grid's samples that chooses its level. Cells are to be as sharp as means of 2x2
  * samples, so theirs is finer: interpolating in a level of their own width would blur them. They are at most 1.4 of its
  * pixels apart, so that a tile of 4x4 cells still lies in a window of 8x8. */
-static inline int32_t kbi_grid_level_for(double step, kbi_grid grid, int32_t count)
-{
-    return kbi_pyramid_level_for(kbi_on_cells(grid) && !kbi_has_octaves(grid) ? 0.875 * step : step, count);
-}
+static inline double kbi_grid_share(kbi_grid grid) { return kbi_on_cells(grid) && !kbi_has_octaves(grid) ? 0.875 : 1; }
 /* Sizes of all levels; builds none. */
 void kbi_pyramid_plan(kbi_pyramid *levels, const kb_image *gray);
 
 struct kbi_image_kernels;
-/* Levels come in passes: all levels in one pass, for any number of threads, or one level per pass, which takes the
- * memory of level 1 alone. A caller takes pass after pass and samples in each what lies in its levels. */
-kb_status kbi_pyramid_get(kbi_pyramid *levels, const kb_image *gray, bool single, kb_workspace *workspace);
-static inline int32_t kbi_pyramid_passes(const kbi_pyramid *levels) { return levels->single ? KBI_PYRAMID_LEVELS : 1; }
-/* The levels in the order of passes, in which a single level can take the place of the one it is made of: 0, 1, 3, 5
- * ... 31, 2, 4 ... 30. */
-static inline int32_t kbi_pyramid_level_at(int32_t place)
-{
-    if (place == 0) return 0;
-    return place <= KBI_PYRAMID_LEVELS / 2 ? 2 * place - 1 : 2 * place - KBI_PYRAMID_LEVELS;
-}
-/* Chooses the levels to be made, a bit each, and adds the levels that they are made of. */
-void kbi_pyramid_want(kbi_pyramid *levels, uint32_t wanted);
-/* Makes the wanted levels of a pass. */
-void kbi_pyramid_pass(const kbi_pyramid *levels, const struct kbi_image_kernels *kernels, int32_t pass,
+/* Takes memory for all levels. The image and the smallest levels have no margin. */
+kb_status kbi_pyramid_get(kbi_pyramid *levels, const kb_image *gray, int32_t margin, kb_workspace *workspace);
+/* Makes the wanted levels, a bit each, and the levels that they are made of. */
+void kbi_pyramid_make(kbi_pyramid *levels, const struct kbi_image_kernels *kernels, uint32_t wanted,
                       const kb_parallel *parallel);
 
-/* Gets, wants and makes levels on this thread. */
+/* Gets and makes levels on this thread. */
 kb_status kbi_pyramid_build(kbi_pyramid *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace);
 /* One level at a time, by level: made out of the one two before, in its place. */
 kb_status kbi_pyramid_single(kbi_pyramid *levels, const kb_image *gray, kb_workspace *workspace);

@@ -35,13 +35,18 @@ static void plan_c(const kb_keypoint *keypoints, int32_t n, double width_scale, 
     }
 }
 
-static void sample_c(const kbi_sampling *samplings, int32_t n, int32_t side, const kbi_pyramid *levels,
-                     uint8_t *patches)
+static void sample_c(const kbi_sampling *samplings, const uint32_t *which, int32_t n, kbi_grid grid,
+                     const kbi_pyramid *levels, uint8_t *grids)
 {
-    for (int32_t i = 0; i < n; i++, patches += side * side) kbi_sample_patch(&samplings[i], side, levels, patches);
+    const size_t bytes = (size_t)kbi_grid_bytes(grid.side), octaves = (size_t)grid.octaves;
+    for (size_t i = 0; i < (size_t)n; i++)
+        for (size_t k = 0; k < octaves; k++)
+            kbi_sample_patch(&samplings[(which ? which[i] : i) * octaves + k], grid.side, levels,
+                             grids + (k * (size_t)n + i) * bytes);
 }
 
 const kbi_image_kernels kbi_image_kernels_c = {.batch = 4, /* more gains nothing: patches go one after the other */
+                                               .margin = 0,
                                                .shrink_half = shrink_half_c,
                                                .shrink_two_thirds = shrink_two_thirds_c,
                                                .plan = plan_c,

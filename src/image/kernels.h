@@ -20,7 +20,8 @@ typedef struct kbi_warp {
 } kbi_warp;
 
 typedef struct kbi_image_kernels {
-    int32_t batch; /* regions per call that serve them best, up to KBI_BATCH; the memory of a task grows with it */
+    int32_t batch;  /* keypoints per call that serve them best, up to KBI_BATCH; the memory of a task grows with it */
+    int32_t margin; /* px of the levels' border that serve `sample` best: then few regions leave a level */
     /* Rows of the sampler's pyramid (pyramid.c). n pixels from 2n of each of two rows: the mean of 2x2. out may be
      * upper, since no pixel is written before it has been read. */
     void (*shrink_half)(const uint8_t *upper, const uint8_t *lower, int32_t n, uint8_t *out);
@@ -30,8 +31,10 @@ typedef struct kbi_image_kernels {
      * keypoint the whole region first. flags is not NULL. */
     void (*plan)(const kb_keypoint *keypoints, int32_t n, double width_scale, kbi_grid grid, const kbi_pyramid *levels,
                  kbi_sampling *samplings, uint8_t *flags);
-    /* Samples n patches of the same side from the pyramid: kbi_sample_patch. */
-    void (*sample)(const kbi_sampling *samplings, int32_t n, int32_t side, const kbi_pyramid *levels, uint8_t *patches);
+    /* kbi_sample_patch for n keypoints, which[i] each or, where that is NULL, i; samplings are as `plan` gives them.
+     * Octave k of the i-th of them becomes grid k n + i. */
+    void (*sample)(const kbi_sampling *samplings, const uint32_t *which, int32_t n, kbi_grid grid,
+                   const kbi_pyramid *levels, uint8_t *grids);
     /* Row y of a warped image (warp_rows.h). */
     void (*warp_row)(const kbi_warp *warp, int32_t y, uint8_t *out);
 } kbi_image_kernels;

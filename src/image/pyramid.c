@@ -15,6 +15,8 @@ static int32_t level_side(int32_t side, int32_t level)
     return side;
 }
 
+static ptrdiff_t stride_for(int32_t width) { return ((ptrdiff_t)width + 63) & ~(ptrdiff_t)63; }
+
 void kbi_pyramid_plan(kbi_pyramid *levels, const kb_image *gray)
 {
     memset(levels, 0, sizeof *levels);
@@ -22,7 +24,7 @@ void kbi_pyramid_plan(kbi_pyramid *levels, const kb_image *gray)
     for (int32_t i = 0; i < KBI_PYRAMID_LEVELS; i++) {
         levels->width[i] = level_side(gray->width, i);
         levels->height[i] = level_side(gray->height, i);
-        levels->stride[i] = ((ptrdiff_t)levels->width[i] + 63) & ~(ptrdiff_t)63;
+        levels->stride[i] = stride_for(levels->width[i]);
     }
     levels->data[0] = gray->data;
     levels->stride[0] = gray->stride;
@@ -62,40 +64,52 @@ static void shrink_half(const kbi_pyramid *l, const kbi_image_kernels *kernels, 
     if (whole < l->width[level]) out[whole] = (uint8_t)((upper[2 * whole] + lower[2 * whole] + 1) >> 1);
 }
 
+static void repeat_ends(uint8_t *row, int32_t width, int32_t margin)
+{
+    memset(row - margin, row[0], (size_t)margin);
+    memset(row + width, row[width - 1], (size_t)margin);
+}
+
+/* Copies a finished row to the margin above (step -1) or below it. */
+static void repeat_row(const kbi_pyramid *l, int32_t level, uint8_t *row, int step)
+{
+    const int32_t margin = l->margin[level];
+    for (int32_t i = 1; i <= margin; i++)
+        memcpy(row - margin + step * i * l->stride[level], row - margin, (size_t)(l->width[level] + 2 * margin));
+}
+
 static void build_rows(const kbi_pyramid *l, const kbi_image_kernels *kernels, int32_t level, int32_t from, int32_t to)
 {
     for (int32_t y = from; y < to; y++) {
         uint8_t *out = l->made[level] + y * l->stride[level];
         if (level == 1) shrink_two_thirds(l, kernels, y, out);
         else shrink_half(l, kernels, level, y, out);
+        if (l->margin[level] > 0) repeat_ends(out, l->width[level], l->margin[level]);
+        if (y == 0) repeat_row(l, level, out, -1);
+        if (y == l->height[level] - 1) repeat_row(l, level, out, 1);
     }
 }
 
 /* Takes memory for all levels, wanted or not: the need of a call must not depend on the content of its image. */
-kb_status kbi_pyramid_get(kbi_pyramid *levels, const kb_image *gray, bool single, kb_workspace *workspace)
+kb_status kbi_pyramid_get(kbi_pyramid *levels, const kb_image *gray, int32_t margin, kb_workspace *workspace)
 {
     kbi_pyramid_plan(levels, gray);
-    levels->single = single;
     for (int32_t i = 1; i < KBI_PYRAMID_LEVELS; i++) {
-        uint8_t *data = levels->made[1];
-        if (i == 1 || !levels->single)
-            data = kbi_workspace_array(workspace, (size_t)levels->stride[i], (size_t)levels->height[i]);
+        const int32_t around = levels->margin[i] = i <= BANDED ? margin : 0;
+        const ptrdiff_t stride = levels->stride[i] = stride_for(levels->width[i] + 2 * around);
+        uint8_t *data = kbi_workspace_array(workspace, (size_t)stride, (size_t)(levels->height[i] + 2 * around));
         if (!data) return KB_E_MEMORY;
-        levels->data[i] = levels->made[i] = data;
+        levels->data[i] = levels->made[i] = data + around * stride + around;
     }
     return KB_OK;
 }
 
 kb_status kbi_pyramid_single(kbi_pyramid *levels, const kb_image *gray, kb_workspace *workspace)
 {
-    return kbi_pyramid_get(levels, gray, true, workspace);
-}
-
-void kbi_pyramid_want(kbi_pyramid *levels, uint32_t wanted)
-{
-    for (int32_t i = KBI_PYRAMID_LEVELS - 1; i > 2; i--)
-        if (wanted >> i & 1) wanted |= (uint32_t)1 << (i - 2);
-    levels->wanted = wanted;
+    kbi_pyramid_plan(levels, gray);
+    uint8_t *data = kbi_workspace_array(workspace, (size_t)levels->stride[1], (size_t)levels->height[1]);
+    for (int32_t i = 1; i < KBI_PYRAMID_LEVELS; i++) levels->data[i] = levels->made[i] = data;
+    return data ? KB_OK : KB_E_MEMORY;
 }
 
 void kbi_pyramid_advance(const kbi_pyramid *levels, const kbi_image_kernels *kernels, int32_t level)
@@ -118,24 +132,21 @@ static void make_band(void *context, int32_t band)
     }
 }
 
-void kbi_pyramid_pass(const kbi_pyramid *levels, const kbi_image_kernels *kernels, int32_t pass,
+void kbi_pyramid_make(kbi_pyramid *levels, const kbi_image_kernels *kernels, uint32_t wanted,
                       const kb_parallel *parallel)
 {
-    const int32_t first = levels->single ? pass : 0, end = levels->single ? pass + 1 : KBI_PYRAMID_LEVELS;
-    const bool bands = !levels->single && levels->wanted >> 1;
+    for (int32_t i = KBI_PYRAMID_LEVELS - 1; i > 2; i--)
+        if (wanted >> i & 1) wanted |= (uint32_t)1 << (i - 2);
+    levels->wanted = wanted;
     band_job job = {levels, kernels};
-    if (bands) kbi_parallel_run(parallel, (levels->height[0] + BAND - 1) / BAND, make_band, &job);
-    for (int32_t i = first; i < end; i++) {
-        int32_t level = kbi_pyramid_level_at(i);
-        if (level > (bands ? BANDED : 0) && levels->wanted >> level & 1) kbi_pyramid_advance(levels, kernels, level);
-    }
+    if (wanted >> 1) kbi_parallel_run(parallel, (levels->height[0] + BAND - 1) / BAND, make_band, &job);
+    for (int32_t i = BANDED + 1; i < KBI_PYRAMID_LEVELS; i++)
+        if (wanted >> i & 1) kbi_pyramid_advance(levels, kernels, i);
 }
 
 kb_status kbi_pyramid_build(kbi_pyramid *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace)
 {
-    kb_status status = kbi_pyramid_get(levels, gray, false, workspace);
-    if (status != KB_OK) return status;
-    kbi_pyramid_want(levels, wanted);
-    kbi_pyramid_pass(levels, kbi_image_kernels_get(), 0, NULL);
-    return KB_OK;
+    kb_status status = kbi_pyramid_get(levels, gray, 0, workspace);
+    if (status == KB_OK) kbi_pyramid_make(levels, kbi_image_kernels_get(), wanted, NULL);
+    return status;
 }

@@ -49,7 +49,7 @@ uint8_t kbi_sampling_plan(kbi_sampling *sampling, const kb_keypoint *keypoint, d
 
     double step = width / side, sine, cosine;
     kbi_sincos_degrees(keypoint->angle, &sine, &cosine);
-    int32_t level = kbi_grid_level_for(step, grid, levels->count);
+    int32_t level = kbi_pyramid_level_for(kbi_grid_share(grid) * step, levels->count);
     double factor = kbi_pyramid_factor(level), scaled = ONE * step / factor;
     double x = ((double)keypoint->x + 0.5) / factor - 0.5, y = ((double)keypoint->y + 0.5) / factor - 0.5;
     sampling->level = level;

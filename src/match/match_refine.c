@@ -109,9 +109,8 @@ static kb_status refine_plan(refine_job *job, const kb_image images[2], kb_works
         kb_image gray;
         kb_status status = kbi_gray8(&images[side], ws, &gray);
         if (status != KB_OK) return status;
-        status = kbi_pyramid_get(&job->levels[side], &gray, false, ws);
+        status = kbi_pyramid_get(&job->levels[side], &gray, 0, ws);
         if (status != KB_OK) return status;
-        kbi_pyramid_want(&job->levels[side], refine_levels(job, side));
     }
     return KB_OK;
 }
@@ -119,7 +118,8 @@ static kb_status refine_plan(refine_job *job, const kb_image images[2], kb_works
 static void refine_build(refine_job *job)
 {
     job->kernels = kbi_image_kernels_get();
-    for (int side = 0; side < 2; side++) kbi_pyramid_pass(&job->levels[side], job->kernels, 0, job->o.parallel);
+    for (int side = 0; side < 2; side++)
+        kbi_pyramid_make(&job->levels[side], job->kernels, refine_levels(job, side), job->o.parallel);
 }
 
 kb_status kbi_refine_measure(const kb_image *image, kb_workspace *workspace)

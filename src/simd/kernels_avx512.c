@@ -19,6 +19,7 @@
 #    include "simd/tmpl_sift.h"
 
 const kbi_image_kernels kbi_image_kernels_avx512 = {.batch = KBI_BATCH,
+                                                    .margin = GRID_REACH,
                                                     .shrink_half = kbi_shrink_half_avx2,
                                                     .shrink_two_thirds = kbi_shrink_two_thirds_avx2,
                                                     .plan = kbi_plan_avx2,

@@ -35,6 +35,7 @@ VEC_KERNEL void KERNEL(warp_row)(const kbi_warp *warp, int32_t y, uint8_t *out) 
 #endif
 
 KBI_STATIC const kbi_image_kernels KERNEL(image_kernels) = {.batch = KBI_BATCH,
+                                                            .margin = GRID_REACH,
                                                             .shrink_half = KERNEL(shrink_half),
                                                             .shrink_two_thirds = KERNEL(shrink_two_thirds),
                                                             .plan = KERNEL(plan),

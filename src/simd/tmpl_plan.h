@@ -15,7 +15,7 @@ typedef struct plan_group {
     double sine[PLAN_GROUP], cosine[PLAN_GROUP], factor[PLAN_GROUP];
     int32_t level[PLAN_GROUP], px[PLAN_GROUP], py[PLAN_GROUP], fx[PLAN_GROUP], fy[PLAN_GROUP], a[PLAN_GROUP],
         b[PLAN_GROUP];
-    int32_t left[PLAN_GROUP], right[PLAN_GROUP], top[PLAN_GROUP], bottom[PLAN_GROUP]; /* pixels that samples read */
+    int32_t columns[PLAN_GROUP], rows[PLAN_GROUP], inside[PLAN_GROUP]; /* of the level; whether it has all pixels */
 } plan_group;
 
 /* floor(v) and floor(v + 0.5) for |v| below 2^31. */
@@ -49,9 +49,12 @@ VEC_TARGET static void plan_directions(plan_group *restrict g)
 
 VEC_TARGET static void plan_levels(plan_group *restrict g, double per_side, kbi_grid grid, const kbi_pyramid *levels)
 {
+    const double share = kbi_grid_share(grid) * per_side;
+    for (int i = 0; i < PLAN_GROUP; i++) g->level[i] = kbi_pyramid_level_for(g->width[i] * share, levels->count);
+    for (int i = 0; i < PLAN_GROUP; i++) g->factor[i] = kbi_pyramid_factor(g->level[i]);
     for (int i = 0; i < PLAN_GROUP; i++) {
-        g->level[i] = kbi_grid_level_for(g->width[i] * per_side, grid, levels->count);
-        g->factor[i] = kbi_pyramid_factor(g->level[i]);
+        g->columns[i] = levels->width[g->level[i]];
+        g->rows[i] = levels->height[g->level[i]];
     }
 }
 
@@ -78,30 +81,27 @@ VEC_TARGET static void plan_cells(plan_group *restrict g)
     }
 }
 
-/* The corners of the grid of samples, from -half to half - 1 along both axes. */
-VEC_TARGET static void plan_corners(plan_group *restrict g, int32_t half)
+/* By the corners of the grid of samples, from -half to half - 1 along both axes. */
+VEC_TARGET static void plan_inside(plan_group *restrict g, int32_t half)
 {
     const int32_t first = -half, last = half - 1;
     for (int i = 0; i < PLAN_GROUP; i++) {
         int32_t a = g->a[i], b = g->b[i];
         int32_t least_a = kbi_min_i(first * a, last * a), most_a = kbi_max_i(first * a, last * a);
         int32_t least_b = kbi_min_i(first * b, last * b), most_b = kbi_max_i(first * b, last * b);
-        int32_t least_minus_b = -most_b, most_minus_b = -least_b;
-        g->left[i] = g->px[i] + ((g->fx[i] + least_a + least_minus_b) >> 16);
-        g->right[i] = g->px[i] + ((g->fx[i] + most_a + most_minus_b) >> 16) + 1;
-        g->top[i] = g->py[i] + ((g->fy[i] + least_a + least_b) >> 16);
-        g->bottom[i] = g->py[i] + ((g->fy[i] + most_a + most_b) >> 16) + 1;
+        int32_t left = g->px[i] + ((g->fx[i] + least_a - most_b) >> 16);
+        int32_t right = g->px[i] + ((g->fx[i] + most_a - least_b) >> 16) + 1;
+        int32_t top = g->py[i] + ((g->fy[i] + least_a + least_b) >> 16);
+        int32_t bottom = g->py[i] + ((g->fy[i] + most_a + most_b) >> 16) + 1;
+        g->inside[i] = (left >= 0) & (top >= 0) & (right < g->columns[i]) & (bottom < g->rows[i]);
     }
 }
 
 /* Returns the flags, KB_KP_SMALL only where `small` asks for it. */
-VEC_INLINE uint8_t plan_give(const plan_group *g, int i, const kbi_pyramid *levels, bool small, kbi_sampling *s)
+VEC_INLINE uint8_t plan_give(const plan_group *g, int i, bool small, kbi_sampling *s)
 {
-    int32_t level = g->level[i];
-    bool inside =
-        g->left[i] >= 0 && g->top[i] >= 0 && g->right[i] < levels->width[level] && g->bottom[i] < levels->height[level];
-    *s = (kbi_sampling){level, g->px[i], g->py[i], g->fx[i], g->fy[i], g->a[i], g->b[i], inside};
-    return (uint8_t)((inside ? 0 : KB_KP_BORDER) | (small && g->width[i] < KB_SMALL_PATCH ? KB_KP_SMALL : 0));
+    *s = (kbi_sampling){g->level[i], g->px[i], g->py[i], g->fx[i], g->fy[i], g->a[i], g->b[i], g->inside[i]};
+    return (uint8_t)((g->inside[i] ? 0 : KB_KP_BORDER) | (small && g->width[i] < KB_SMALL_PATCH ? KB_KP_SMALL : 0));
 }
 
 VEC_TARGET static void plan_halve(plan_group *restrict g)
@@ -115,14 +115,14 @@ VEC_TARGET static void plan_grids(plan_group *restrict g, kbi_grid grid, double 
     plan_levels(g, per_side, grid, levels);
     plan_positions(g, per_side);
     if (kbi_on_cells(grid)) plan_cells(g);
-    plan_corners(g, grid.side / 2);
+    plan_inside(g, grid.side / 2);
 }
 
 VEC_KERNEL void KERNEL(plan)(const kb_keypoint *keypoints, int32_t n, double width_scale, kbi_grid grid,
                              const kbi_pyramid *levels, kbi_sampling *samplings, uint8_t *flags)
 {
     const double per_side = 1.0 / grid.side; /* a power of two, so that products are quotients */
-    const int32_t octaves = kbi_grid_octaves(grid);
+    const int32_t octaves = grid.octaves;
     for (int32_t first = 0; first < n; first += PLAN_GROUP) {
         plan_group g;
         int32_t count = kbi_min_i(PLAN_GROUP, n - first);
@@ -138,7 +138,7 @@ VEC_KERNEL void KERNEL(plan)(const kb_keypoint *keypoints, int32_t n, double wid
                 int32_t k = first + i;
                 kbi_sampling *s = &samplings[k * octaves + octave];
                 if (flags[k] & (KB_KP_INVALID | KB_KP_OUTSIDE)) s->level = -1;
-                else flags[k] |= plan_give(&g, i, levels, octaves == 1 || octave == KBI_SMALL_OCTAVE, s);
+                else flags[k] |= plan_give(&g, i, octaves == 1 || octave == KBI_SMALL_OCTAVE, s);
             }
         }
     }

@@ -24,41 +24,33 @@ typedef struct sample_plan {
     /* of each sample of a tile, against the window's corner */
     uint16_t fx[TILE_SAMPLES], fy[TILE_SAMPLES], carry_x[TILE_SAMPLES], carry_y[TILE_SAMPLES];
     uint16_t index[TILE_SAMPLES]; /* two bytes: the pixel in the window, and the one to its right */
-    int32_t rows;                 /* of a window, 7 or 8 */
-    int32_t a, b;                 /* steps from sample to sample, as in kbi_sampling */
+    int32_t rows; /* of a window, 7 or 8 */
+    int32_t a, b; /* steps from sample to sample, as in kbi_sampling */
 } sample_plan;
 
 /* ---- plan ---- */
 
 VEC_INLINE vec cut_fraction(vec position) { return v_xor(v_low_twice(position), v_set(0x8000)); }
 
-VEC_TARGET static void cut_plan_samples(const kbi_sampling *s, int32_t least_x, int32_t least_y, sample_plan *plan)
+/* What the steps from sample to sample decide, which the octaves of a keypoint mostly share. */
+VEC_TARGET static void cut_plan_steps(int32_t side, int32_t a, int32_t b, sample_plan *plan)
 {
+    const int32_t reach = TILE - 1;
+    const int32_t least_x = kbi_min_i(0, reach * a) + kbi_min_i(0, -reach * b);
+    const int32_t least_y = kbi_min_i(0, reach * b) + kbi_min_i(0, reach * a);
+    const int32_t spread = reach * ((a < 0 ? -a : a) + (b < 0 ? -b : b)) + 65535;
+    plan->rows = spread >> 16 <= 5 ? 7 : 8;
+    plan->a = a;
+    plan->b = b;
     for (int32_t k = 0; k < TILE_SAMPLES; k++) {
-        int32_t i = k / TILE, j = k % TILE, x = j * s->a - i * s->b - least_x, y = j * s->b + i * s->a - least_y;
+        int32_t i = k / TILE, j = k % TILE, x = j * a - i * b - least_x, y = j * b + i * a - least_y;
         plan->fx[k] = (uint16_t)x;
         plan->fy[k] = (uint16_t)y;
         plan->carry_x[k] = (uint16_t)(x ^ 0x8000);
         plan->carry_y[k] = (uint16_t)(y ^ 0x8000);
         plan->index[k] = (uint16_t)((VEC_WINDOW_FIRST + (y >> 16) * WINDOW + (x >> 16)) * 257 + 256);
     }
-}
-
-VEC_TARGET static void sample_plan_make(const kbi_sampling *s, int32_t side, const kbi_pyramid *levels,
-                                        sample_plan *plan)
-{
-    int32_t a = s->a, b = s->b, reach = TILE - 1, half = side / 2;
-    int32_t least_x = kbi_min_i(0, reach * a) + kbi_min_i(0, -reach * b);
-    int32_t least_y = kbi_min_i(0, reach * b) + kbi_min_i(0, reach * a);
-    int32_t spread = reach * ((a < 0 ? -a : a) + (b < 0 ? -b : b)) + 65535;
-    plan->rows = spread >> 16 <= 5 ? 7 : 8;
-    plan->a = a;
-    plan->b = b;
-    plan->tiles.side = side;
-    plan->tiles.first_x = s->x - half * a + half * b + least_x;
-    plan->tiles.first_y = s->y - half * b - half * a + least_y;
-    cut_plan_samples(s, least_x, least_y, plan);
-    plan_tiles(s, levels, cut_fraction, &plan->tiles);
+    plan_steps(side, a, b, least_x, least_y, &plan->tiles);
 }
 
 /* ---- sample ---- */
@@ -127,29 +119,38 @@ VEC_INLINE void cut_tiles(const sample_plan *plan, int rows, uint8_t *patch)
 
 #endif
 
-VEC_TARGET static void cut_patch(const kbi_sampling *s, int32_t side, const kbi_pyramid *levels, uint8_t *patch)
+VEC_TARGET static void cut_patch(const kbi_sampling *s, int32_t side, const kbi_pyramid *levels, sample_plan *plan,
+                                 uint8_t *patch)
 {
-    sample_plan plan;
-    sample_plan_make(s, side, levels, &plan);
-    if (plan.rows == 7) cut_tiles(&plan, 7, patch);
-    else cut_tiles(&plan, 8, patch);
+    if (plan->a != s->a || plan->b != s->b) cut_plan_steps(side, s->a, s->b, plan);
+    plan_tiles(s, levels, cut_fraction, &plan->tiles);
+    if (plan->rows == 7) cut_tiles(plan, 7, patch);
+    else cut_tiles(plan, 8, patch);
 }
 
 /* Vectors of 512 bits bring nothing there. WebAssembly, where every byte is downloaded, does without. */
 #if defined(KBI_VEC_AVX512)
 #    define UPRIGHT kbi_sample_upright_avx2
-#elif defined(KBI_VEC_WASM)
-#    define UPRIGHT cut_patch
-#else
+#elif !defined(KBI_VEC_WASM)
 #    define UPRIGHT KERNEL(sample_upright)
 #endif
 
-VEC_KERNEL void KERNEL(sample)(const kbi_sampling *samplings, int32_t n, int32_t side, const kbi_pyramid *levels,
-                               uint8_t *patches)
+VEC_KERNEL void KERNEL(sample)(const kbi_sampling *samplings, const uint32_t *which, int32_t n, kbi_grid grid,
+                               const kbi_pyramid *levels, uint8_t *grids)
 {
-    for (int32_t i = 0; i < n; i++, patches += side * side)
-        if (upright_serves(&samplings[i], levels)) UPRIGHT(&samplings[i], side, levels, patches);
-        else cut_patch(&samplings[i], side, levels, patches);
+    const size_t bytes = (size_t)(grid.side * grid.side), octaves = (size_t)grid.octaves, count = (size_t)n;
+    sample_plan plan;
+    plan.a = plan.b = INT32_MAX; /* of no region */
+    for (size_t i = 0; i < count; i++) {
+        const kbi_sampling *s = samplings + (which ? which[i] : i) * octaves;
+        uint8_t *to = grids + i * bytes;
+        for (size_t k = 0; k < octaves; k++, s++, to += count * bytes)
+#ifdef UPRIGHT
+            if (upright_serves(s, levels)) UPRIGHT(s, grid.side, levels, to);
+            else
+#endif
+                cut_patch(s, grid.side, levels, &plan, to);
+    }
 }
 
 #endif

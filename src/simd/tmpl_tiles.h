@@ -2,7 +2,7 @@
 /* A patch is sampled in tiles of 4x4 samples, and the pixels of a tile lie in a window of at most 8x8 at any rotation,
  * since samples are at most 1.4 px apart. This file finds the windows. Template over simd/vec.h.
  *
- * A patch whose windows would leave the level is sampled from a copy that repeats the border. */
+ * A patch whose windows would leave the level and its margin is sampled from a copy that repeats the border. */
 #ifndef KBI_TMPL_TILES_H
 #define KBI_TMPL_TILES_H
 
@@ -13,51 +13,51 @@
 #define TILE_SAMPLES (TILE * TILE)
 #define TILES        (KBI_PATCH_BYTES / TILE_SAMPLES) /* of a patch of 32x32 samples; of cells a quarter */
 #define TILE_VECS    (TILE_SAMPLES / VEC_LANES)
-#define TILES_ABREAST 16 /* tiles that are planned together, at most */
 #define WINDOW       8
-#define COPY_SIDE    64        /* 28 samples of at most sqrt(3) px, and a window: 57.5 */
+#define COPY_SIDE    64 /* twice PATCH_REACH */
 #define MAX_STRIDE   (1 << 24) /* offsets within a region have 32 bits */
+#define PATCH_REACH  32        /* pixels that windows touch to any side of the keypoint's, at most */
+#define GRID_REACH   20        /* and of a grid of 16x16 */
 
 /* Positions have 16 fractional bits. */
 typedef struct tile_plan {
-    int32_t side;                     /* samples along a side of the patch: KB_PATCH_SIDE or KBI_CELLS_SIDE */
-    int32_t first_x, first_y;         /* what decides the window of tile 0; each further tile is 4 samples on */
-    int32_t left, top, right, bottom; /* pixels of the level that windows may touch; right and bottom are beyond */
-    const uint8_t *data;              /* the pixel at (left, top), in the level or in a copy of the region */
+    int32_t side, reach;          /* samples along a side of the patch, and as PATCH_REACH */
+    int32_t dx[TILES], dy[TILES]; /* of each tile: from kbi_sampling's (x, y) to what decides the window */
+    const uint8_t *data;          /* the keypoint's pixel, in the level or in a copy of the region */
     ptrdiff_t stride;
     int32_t offset[TILES];       /* of each tile: bytes from data to its window */
     uint32_t x[TILES], y[TILES]; /* and how far into the window's first pixel it begins, as the kernel wants it */
     uint8_t copy[COPY_SIDE * (COPY_SIDE + 1)];
 } tile_plan;
 
-/* The pixels that windows may touch: the tiles in the corners of the patch have the extremes. */
-static void plan_region(const kbi_sampling *s, tile_plan *plan)
+/* 1 << bits tiles in a row, as seen from the first one. */
+VEC_INLINE void plan_rows(int bits, int32_t a, int32_t b, int32_t first_x, int32_t first_y, tile_plan *plan)
 {
-    int32_t far_x = (plan->side - TILE) * s->a, far_y = (plan->side - TILE) * s->b;
-    plan->left = s->px + ((plan->first_x + kbi_min_i(0, far_x) + kbi_min_i(0, -far_y)) >> 16);
-    plan->right = s->px + ((plan->first_x + kbi_max_i(0, far_x) + kbi_max_i(0, -far_y)) >> 16) + WINDOW;
-    plan->top = s->py + ((plan->first_y + kbi_min_i(0, far_x) + kbi_min_i(0, far_y)) >> 16);
-    plan->bottom = s->py + ((plan->first_y + kbi_max_i(0, far_x) + kbi_max_i(0, far_y)) >> 16) + WINDOW;
-}
-
-/* The region that the windows touch, the border of the level repeated; rows are COPY_SIDE apart. `from` and `to` bound
- * the columns that lie in the level, at least one where none does. */
-#ifdef VEC_TABLE_64
-
-/* A row is one vec: pixels of the level by a mask, which keeps the load from touching what lies beyond it. */
-VEC_TARGET static void copy_rows(const uint8_t *data, ptrdiff_t stride, int32_t width, int32_t height, int32_t from,
-                                 int32_t to, tile_plan *plan)
-{
-    const uint64_t left = ((uint64_t)1 << from) - 1, within = (~(uint64_t)0 >> (64 - to)) & ~left;
-    uint8_t *copy = plan->copy;
-    for (int32_t y = plan->top; y < plan->bottom; y++, copy += COPY_SIDE) {
-        const uint8_t *row = data + kbi_clamp_i(y, 0, height - 1) * stride;
-        vec border = _mm512_mask_set1_epi8(_mm512_set1_epi8((char)row[width - 1]), left, (char)row[0]);
-        v_storeu(copy, _mm512_mask_loadu_epi8(border, within, row + plan->left));
+    static const int32_t numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    const vec right_x = v_set32((uint32_t)(TILE * a)), right_y = v_set32((uint32_t)(TILE * b));
+    vec number = v_loadu(numbers);
+    for (int k = 0; k < 1 << 2 * bits; k += VEC_LANES / 2, number = v_add32(number, v_set32(VEC_LANES / 2))) {
+        vec j = v_and(number, v_set32(((uint32_t)1 << bits) - 1)), i = v_shr32(number, bits);
+        vec x = v_sub32(v_mul32(j, right_x), v_mul32(i, right_y)), y = v_add32(v_mul32(j, right_y), v_mul32(i, right_x));
+        v_storeu(plan->dx + k, v_add32(x, v_set32((uint32_t)first_x)));
+        v_storeu(plan->dy + k, v_add32(y, v_set32((uint32_t)first_y)));
     }
 }
 
-#else
+/* The tiles of grids with these steps; least_x and least_y lead from a tile's first sample to what decides its window.
+ * To the left and above, windows reach as far as half a diagonal of samples; beyond it by 8 px less a tile's diagonal on
+ * the other sides, where the tile ends with the samples. */
+VEC_TARGET static void plan_steps(int32_t side, int32_t a, int32_t b, int32_t least_x, int32_t least_y,
+                                  tile_plan *plan)
+{
+    const int32_t half = side / 2, diagonal = (a < 0 ? -a : a) + (b < 0 ? -b : b); /* of a step */
+    plan->side = side;
+    plan->reach = kbi_max_i((half * diagonal >> 16) + 2, ((half - TILE + 1) * diagonal >> 16) + WINDOW + 2);
+    least_x += half * b - half * a;
+    least_y -= half * a + half * b;
+    if (side == KB_PATCH_SIDE) plan_rows(3, a, b, least_x, least_y, plan);
+    else plan_rows(2, a, b, least_x, least_y, plan);
+}
 
 static void copy_bytes(uint8_t *to, const uint8_t *from, int32_t n)
 {
@@ -67,71 +67,48 @@ static void copy_bytes(uint8_t *to, const uint8_t *from, int32_t n)
     else for (; i < n; i++) to[i] = from[i];
 }
 
-/* Most regions leave the level on one side only. Copies of constant size are fast: what they write beyond the right end
- * is overwritten by the next row, and the buffer has one more row for the last. */
-static void copy_rows(const uint8_t *data, ptrdiff_t stride, int32_t width, int32_t height, int32_t from, int32_t to,
-                      tile_plan *plan)
-{
-    uint8_t *copy = plan->copy;
-    for (int32_t y = plan->top; y < plan->bottom; y++, copy += COPY_SIDE) {
-        const uint8_t *row = data + kbi_clamp_i(y, 0, height - 1) * stride;
-        if (from > 0) memset(copy, row[0], COPY_SIDE);
-        copy_bytes(copy + from, row + plan->left + from, to - from);
-        if (to < plan->right - plan->left) memset(copy + to, row[width - 1], COPY_SIDE);
-    }
-}
-
-#endif
-
+/* The region that windows touch, the border of the level repeated; rows are COPY_SIDE apart. Copies of constant size are
+ * fast: what they write beyond the right end is overwritten by the next row, and the buffer has one more row for the
+ * last. */
 static void copy_region(const kbi_sampling *s, const kbi_pyramid *levels, tile_plan *plan)
 {
-    const int32_t width = levels->width[s->level], columns = plan->right - plan->left;
-    copy_rows(levels->data[s->level], levels->stride[s->level], width, levels->height[s->level],
-              kbi_clamp_i(-plan->left, 0, columns - 1), kbi_clamp_i(width - plan->left, 1, columns), plan);
-    plan->data = plan->copy;
+    const int32_t width = levels->width[s->level], last = levels->height[s->level] - 1, reach = plan->reach;
+    const int32_t left = s->px - reach, columns = 2 * reach;
+    const int32_t from = kbi_clamp_i(-left, 0, columns - 1), to = kbi_clamp_i(width - left, from + 1, columns);
+    uint8_t *copy = plan->copy;
+    for (int32_t y = s->py - reach; y < s->py + reach; y++, copy += COPY_SIDE) {
+        const uint8_t *row = levels->data[s->level] + kbi_clamp_i(y, 0, last) * levels->stride[s->level];
+        if (from > 0) memset(copy, row[0], COPY_SIDE);
+        copy_bytes(copy + from, row + left + from, to - from);
+        if (to < columns) memset(copy + to, row[width - 1], COPY_SIDE);
+    }
+    plan->data = plan->copy + reach * COPY_SIDE + reach;
     plan->stride = COPY_SIDE;
 }
 
-static bool region_inside(const tile_plan *plan, const kbi_pyramid *levels, int32_t level)
+static bool region_inside(const kbi_sampling *s, const kbi_pyramid *levels, int32_t reach)
 {
-    return plan->left >= 0 && plan->top >= 0 && plan->right <= levels->width[level] &&
-           plan->bottom <= levels->height[level] && levels->stride[level] <= MAX_STRIDE;
+    const int32_t beyond = reach - levels->margin[s->level];
+    return s->px >= beyond && s->py >= beyond && s->px + beyond <= levels->width[s->level] &&
+           s->py + beyond <= levels->height[s->level] && levels->stride[s->level] <= MAX_STRIDE;
 }
 
-/* All tiles; side, first_x and first_y are set. `fraction` converts positions, a vec of 32-bit lanes, to what x and y
+/* All tiles of a region, whose steps are planned. `fraction` converts positions, a vec of 32-bit lanes, to what x and y
  * store. */
 VEC_INLINE void plan_tiles(const kbi_sampling *s, const kbi_pyramid *levels, vec (*fraction)(vec), tile_plan *plan)
 {
-    /* Samples from tile 0 to the tiles that are planned together, of rows of 8 tiles and of 4. */
-    static const int32_t columns[2][TILES_ABREAST] = {{0, 4, 8, 12, 16, 20, 24, 28, 0, 4, 8, 12, 16, 20, 24, 28},
-                                                      {0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12}};
-    static const int32_t rows[2][TILES_ABREAST] = {{0, 0, 0, 0, 0, 0, 0, 0, 4, 4, 4, 4, 4, 4, 4, 4},
-                                                   {0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12}};
-    plan_region(s, plan);
-    if (region_inside(plan, levels, s->level)) {
+    if (region_inside(s, levels, plan->reach)) {
         plan->stride = levels->stride[s->level];
-        plan->data = levels->data[s->level] + plan->top * plan->stride + plan->left;
+        plan->data = levels->data[s->level] + s->py * plan->stride + s->px;
     } else {
         copy_region(s, levels, plan);
     }
-    const int few = plan->side == KBI_CELLS_SIDE;
-    const int32_t across = plan->side / TILE, tiles = across * across;
-    const int32_t abreast = VEC_LANES / 2 > across ? VEC_LANES / 2 : across, down = TILE * abreast / across;
-    const vec left = v_set32((uint32_t)(plan->left - s->px)), top = v_set32((uint32_t)(plan->top - s->py));
-    const vec stride = v_set32((uint32_t)plan->stride), a = v_set32((uint32_t)s->a), b = v_set32((uint32_t)s->b);
-    const vec step_x = v_set32((uint32_t)(-down * s->b)), step_y = v_set32((uint32_t)(down * s->a));
-    for (int32_t j = 0; j < abreast; j += VEC_LANES / 2) {
-        vec right = v_loadu(columns[few] + j), below = v_loadu(rows[few] + j);
-        vec tile_x = v_add32(v_set32((uint32_t)plan->first_x), v_sub32(v_mul32(right, a), v_mul32(below, b)));
-        vec tile_y = v_add32(v_set32((uint32_t)plan->first_y), v_add32(v_mul32(right, b), v_mul32(below, a)));
-        for (int32_t k = j; k < tiles; k += abreast) {
-            v_storeu(plan->x + k, fraction(tile_x));
-            v_storeu(plan->y + k, fraction(tile_y));
-            vec column = v_sub32(v_sar32(tile_x, 16), left), row = v_sub32(v_sar32(tile_y, 16), top);
-            v_storeu(plan->offset + k, v_add32(v_mul32(row, stride), column));
-            tile_x = v_add32(tile_x, step_x);
-            tile_y = v_add32(tile_y, step_y);
-        }
+    const vec x = v_set32((uint32_t)s->x), y = v_set32((uint32_t)s->y), stride = v_set32((uint32_t)plan->stride);
+    for (int32_t k = 0; k < plan->side * plan->side / TILE_SAMPLES; k += VEC_LANES / 2) {
+        vec tile_x = v_add32(x, v_loadu(plan->dx + k)), tile_y = v_add32(y, v_loadu(plan->dy + k));
+        v_storeu(plan->x + k, fraction(tile_x));
+        v_storeu(plan->y + k, fraction(tile_y));
+        v_storeu(plan->offset + k, v_add32(v_mul32(v_sar32(tile_y, 16), stride), v_sar32(tile_x, 16)));
     }
 }
 

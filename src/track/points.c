@@ -116,7 +116,7 @@ static kb_status track_pyramid(kbi_pyramid *levels, const kb_image *image, kb_wo
 {
     kb_image gray;
     kb_status status = kbi_gray8(image, ws, &gray);
-    return status == KB_OK ? kbi_pyramid_get(levels, &gray, false, ws) : status;
+    return status == KB_OK ? kbi_pyramid_get(levels, &gray, 0, ws) : status;
 }
 
 /* `to` receives what `from` says of its keypoints, but for guesses of their places. */
@@ -145,10 +145,8 @@ static kb_status track_images(const kb_image *a, const kb_image *b, const kb_fea
     kb_status status = track_pyramid(&levels[0], a, ws);
     if (status == KB_OK) status = track_pyramid(&levels[1], b, ws);
     if (status != KB_OK) return status;
-    for (int i = 0; i < 2; i++) {
-        kbi_pyramid_want(&levels[i], kbi_track_levels(o));
-        kbi_pyramid_pass(&levels[i], kbi_image_kernels_get(), 0, o->parallel);
-    }
+    for (int i = 0; i < 2; i++)
+        kbi_pyramid_make(&levels[i], kbi_image_kernels_get(), kbi_track_levels(o), o->parallel);
     kbi_track(&levels[0], &levels[1], &from->keypoints->x, &to->keypoints->x, sizeof *from->keypoints / sizeof(float),
               from->n, o, correlations);
     return KB_OK;

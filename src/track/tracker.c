@@ -109,10 +109,9 @@ static kb_status frame_take(track_frame *f, const kb_image *image, const kb_trac
         copy.data = pixels;
         copy.stride = gray.width;
     }
-    status = kbi_pyramid_get(&f->levels, &copy, false, f->memory);
+    status = kbi_pyramid_get(&f->levels, &copy, 0, f->memory);
     if (status != KB_OK) return status;
-    kbi_pyramid_want(&f->levels, kbi_track_levels(o));
-    kbi_pyramid_pass(&f->levels, kbi_image_kernels_get(), 0, o->parallel);
+    kbi_pyramid_make(&f->levels, kbi_image_kernels_get(), kbi_track_levels(o), o->parallel);
     f->width = gray.width;
     f->height = gray.height;
     return KB_OK;

@@ -98,9 +98,11 @@ void check_cut(const kbi_kernels *c, const kbi_kernels *t)
         kb_image image = {pixels, width, height, stride, KB_FORMAT_GRAY8, 0};
         kbi_pyramid levels;
         kbi_pyramid_plan(&levels, &image);
-        if (kbi_pyramid_build(&levels, &image, UINT32_MAX, workspace) != KB_OK) exit(2);
+        if (kbi_pyramid_get(&levels, &image, n & 4 ? t->image->margin : 0, workspace) != KB_OK) exit(2);
+        kbi_pyramid_make(&levels, c->image, UINT32_MAX, NULL);
         kb_keypoint k[70];
-        kbi_sampling s[70];
+        kbi_sampling s[70 * KB_OCTAVES];
+        uint32_t which[70];
         uint8_t flags[70], *expected = guarded(count * KBI_PATCH_BYTES), *found = guarded(count * KBI_PATCH_BYTES);
         for (size_t g = 0; g < KBI_COUNT(grids); g++) {
             const kbi_grid grid = grids[g];
@@ -110,12 +112,13 @@ void check_cut(const kbi_kernels *c, const kbi_kernels *t)
             for (int32_t i = 0; i < n; i++) { /* the regions of level 0 are those at the forbidden page */
                 if (i & 2) k[i].angle = -1; /* regions that are not turned have a way of their own */
                 if (i & 1) k[i].size = (float)(side / 4 + (int32_t)below((uint32_t)side));
-                do flags[i] = kbi_sampling_plan(&s[i], &k[i], k[i].size, grid, &levels), k[i].x *= 0.5f, k[i].y *= 0.5f;
+                do c->image->plan(&k[i], 1, 1, grid, &levels, &s[i * grid.octaves], &flags[i]), k[i].x *= 0.5f, k[i].y *= 0.5f;
                 while (flags[i] & (KB_KP_OUTSIDE | KB_KP_INVALID));
+                which[i] = below((uint32_t)i + 1);
             }
-            c->image->sample(s, n, side, &levels, expected);
-            t->image->sample(s, n, side, &levels, found);
-            for (size_t i = 0; i < count; i++)
+            c->image->sample(s, n & 8 ? which : NULL, n, grid, &levels, expected);
+            t->image->sample(s, n & 8 ? which : NULL, n, grid, &levels, found);
+            for (size_t i = 0; i < count * (size_t)grid.octaves; i++)
                 same(side == KB_PATCH_SIDE ? "patch" : "grid", expected + i * patch, found + i * patch, patch);
         }
         guard_reset();

@@ -1,23 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DFILES="a.kbm|b.kbm" -DOTHERS="c.kbm" -DOUTPUT=tables.c -DHEADER=... -DTYPE=... -DLIST=... -P embed.cmake
+# cmake -DMODELS="a.kbm|b.kbm" -DOTHERS="c.kbm" -DOUTPUT=builtin_tables.c -P embed_models.cmake
 #
-# Writes FILES as C arrays, and LIST, which has {name, data, size} for each, sorted by name, and ends with a NULL name;
-# OTHERS are in it without data. HEADER declares TYPE. Without the last three: the models that src/model/builtin.c reads.
+# Writes the MODELS as C arrays and a list that ends with a NULL name, sorted by name; OTHERS are in it without data.
+# src/model/builtin.c reads it.
 cmake_minimum_required(VERSION 3.16)
-if(NOT LIST)
-    set(HEADER model/model.h)
-    set(TYPE kbi_builtin_table)
-    set(LIST kbi_builtin_tables)
-endif()
-string(REPLACE "|" ";" files "${FILES}")
+string(REPLACE "|" ";" models "${MODELS}")
 string(REPLACE "|" ";" others "${OTHERS}")
-set(all ${files} ${others})
+set(all ${models} ${others})
 list(SORT all)
 set(arrays "")
 set(entries "")
 foreach(path IN LISTS all)
     get_filename_component(name "${path}" NAME_WE)
-    if(NOT path IN_LIST files)
+    if(NOT path IN_LIST models)
         string(APPEND entries "    {\"${name}\", NULL, 0},\n")
         continue()
     endif()
@@ -29,12 +24,12 @@ foreach(path IN LISTS all)
     string(APPEND entries "    {\"${name}\", table_${id}, sizeof table_${id}},\n")
 endforeach()
 
-file(WRITE "${OUTPUT}.new" "/* Made out of the files in models/ by cmake/embed.cmake. */
-#include \"${HEADER}\"
+file(WRITE "${OUTPUT}.new" "/* Made out of the files in models/ by cmake/embed_models.cmake. */
+#include \"model/model.h\"
 
-extern const ${TYPE} ${LIST}[];
+extern const kbi_builtin_table kbi_builtin_tables[];
 
-${arrays}const ${TYPE} ${LIST}[] = {
+${arrays}const kbi_builtin_table kbi_builtin_tables[] = {
 ${entries}    {NULL, NULL, 0},
 };
 ")
