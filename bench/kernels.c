@@ -259,7 +259,7 @@ static void run_resize(const kbi_kernels *k)
 {
     if (map.group != k->detect->resize_group) { /* once per tier */
         map.group = k->detect->resize_group;
-        kbi_resize_plan(map, WIDTH * 5 / 6, 1.2, WIDTH);
+        kbi_resize_plan(map, 0, WIDTH * 5 / 6, 1.2, WIDTH);
     }
     for (int y = 0; y < 64; y++) k->detect->resize_row(pixels + y * WIDTH, WIDTH, map, WIDTH * 5 / 6, bytes);
 }

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/bytes.h"
 #include "common/common.h"
 #include "keybits/index.h"
 
@@ -206,15 +207,14 @@ typedef struct byte_sum {
 static kb_status sum_bytes(void *self, const void *data, size_t size)
 {
     byte_sum *s = self;
-    const uint8_t *p = data;
-    for (size_t i = 0; i < size; i++) s->sum = (s->sum ^ p[i]) * 0x100000001b3u;
+    s->sum = kbi_sum_bytes(s->sum, data, size);
     s->bytes += size;
     return KB_OK;
 }
 
 static byte_sum file_of(kb_index *index)
 {
-    byte_sum s = {0xcbf29ce484222325u, 0};
+    byte_sum s = {KBI_SUM_START, 0};
     must(kb_index_save(index, sum_bytes, &s), "save");
     return s;
 }

@@ -39,7 +39,7 @@ static int command_unknown(const char *name)
 {
     cli_nearest nearest = {.wrong = name};
     for (size_t i = 0; i < COMMANDS; i++) cli_nearest_try(&nearest, cli_commands[i]->name);
-    cli_error("no command \"%s\"%s; keybits --help lists them", name, cli_nearest_words(&nearest));
+    cli_error("no command \"%s\"%s (see keybits --help)", name, cli_nearest_words(&nearest));
     return CLI_USAGE;
 }
 

@@ -390,7 +390,7 @@ int cli_subcommand_unknown(const cli_command *command, const char *name)
     cli_nearest nearest = {.wrong = name};
     for (const cli_command *const *sub = command->subcommands; sub && *sub; sub++)
         cli_nearest_try(&nearest, cli_short_name(*sub));
-    cli_error("%s has no subcommand \"%s\"%s; keybits %s --help lists them", command->name, name,
+    cli_error("%s has no subcommand \"%s\"%s (see keybits %s --help)", command->name, name,
               cli_nearest_words(&nearest), command->name);
     return CLI_USAGE;
 }

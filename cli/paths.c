@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "io/bytes.h"
 
 typedef struct claim {
     dev_t device;
@@ -84,7 +85,7 @@ static bool same_file(const claim *a, const claim *b)
 static size_t hash_of(const claim *c)
 {
     uint64_t hash = ((uint64_t)c->inode ^ (uint64_t)c->device << 32) * 0x9e3779b97f4a7c15u;
-    for (const char *at = c->name; at && *at; at++) hash = (hash ^ (uint8_t)*at) * 0x100000001b3u;
+    if (c->name) hash = kbi_sum_bytes(hash, c->name, strlen(c->name));
     return (size_t)(hash ^ hash >> 29);
 }
 

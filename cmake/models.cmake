@@ -28,9 +28,9 @@ list(JOIN other_models "|" joined_others)
 set(builtin_tables ${PROJECT_BINARY_DIR}/generated/builtin_tables.c)
 add_custom_command(
     OUTPUT ${builtin_tables}
-    COMMAND ${CMAKE_COMMAND} "-DMODELS=${joined_models}" "-DOTHERS=${joined_others}"
+    COMMAND ${CMAKE_COMMAND} "-DFILES=${joined_models}" "-DOTHERS=${joined_others}"
             "-DOUTPUT=${builtin_tables}"
-            -P ${PROJECT_SOURCE_DIR}/cmake/embed_models.cmake
-    DEPENDS ${chosen_models} ${PROJECT_SOURCE_DIR}/cmake/embed_models.cmake
+            -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${chosen_models} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
     COMMENT "Turning model files into tables"
     VERBATIM)

@@ -54,6 +54,14 @@ if(io_sources AND (KEYBITS_BUILD_CLI OR KEYBITS_BUILD_EVAL))
     target_link_libraries(keybits-io PUBLIC keybits_inside PNG::PNG JPEG::JPEG SQLite::SQLite3 ${JANSSON_LIBRARY})
     target_include_directories(keybits-io PRIVATE ${JANSSON_INCLUDE_DIR})
 
+    # COLMAP's tables as a C string; the Python package takes the same file.
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/io/colmap.sql)
+    file(STRINGS io/colmap.sql lines REGEX "^[^-]")
+    list(JOIN lines " " colmap_tables)
+    file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/generated/io_colmap_tables.h
+         CONTENT "#define IO_COLMAP_TABLES \"${colmap_tables}\"\n")
+    target_include_directories(keybits-io PRIVATE ${PROJECT_BINARY_DIR}/generated)
+
     # Faster PNGs and further formats, where their libraries are.
     find_path(LIBDEFLATE_INCLUDE_DIR libdeflate.h)
     find_library(LIBDEFLATE_LIBRARY deflate)
@@ -106,8 +114,9 @@ if(TARGET keybits-pipeline)
     add_custom_command(
         OUTPUT ${builtin_vocabularies}
         COMMAND ${CMAKE_COMMAND} "-DFILES=${joined_vocabularies}" "-DOUTPUT=${builtin_vocabularies}"
-                -P ${PROJECT_SOURCE_DIR}/cmake/embed_vocabularies.cmake
-        DEPENDS ${vocabularies} ${PROJECT_SOURCE_DIR}/cmake/embed_vocabularies.cmake
+                -DHEADER=collection/photos.h -DTYPE=builtin_vocabulary -DLIST=photos_builtin_vocabularies
+                -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+        DEPENDS ${vocabularies} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
         COMMENT "Turning vocabularies into tables"
         VERBATIM)
     add_library(keybits-collection STATIC ${collection_sources} ${builtin_vocabularies})

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/bytes.h"
+
 /* Names as COLMAP wants them: below the folder that all images share. */
 static void name_images(collection *c)
 {
@@ -22,13 +24,13 @@ static uint64_t hash_options(const pipeline *p, const io_read_options *reading)
     kb_detect_options detect = p->options.detect;
     detect.mask = NULL;
     detect.parallel = NULL;
-    uint64_t hash = collection_hash(0xcbf29ce484222325u, &detect, sizeof detect);
+    uint64_t hash = kbi_sum_bytes(KBI_SUM_START, &detect, sizeof detect);
     const double numbers[] = {(double)p->options.scale, (double)p->options.angles, (double)pipeline_keeps_upright(p),
                               (double)reading->exif, (double)reading->white, (double)reading->keep16, (double)reading->max_size,
                               (double)kb_detector_revision(p->options.detect.detector)};
-    hash = collection_hash(hash, numbers, sizeof numbers);
-    hash = collection_hash(hash, KB_VERSION_STRING, sizeof KB_VERSION_STRING);
-    return collection_hash(hash, &p->info.id, sizeof p->info.id);
+    hash = kbi_sum_bytes(hash, numbers, sizeof numbers);
+    hash = kbi_sum_bytes(hash, KB_VERSION_STRING, sizeof KB_VERSION_STRING);
+    return kbi_sum_bytes(hash, &p->info.id, sizeof p->info.id);
 }
 
 #define FEW_NEIGHBOURS 10  /* of an image, where expansion finds the others */

@@ -112,7 +112,6 @@ bool collection_each_image(collection *c, collection_take_image take, void *cont
 /* ---- files of the work folder ----
  * Readers return false without words when a file is not there, is not whole, is of other inputs, or has numbers that
  * lead nowhere, such as matches of keypoints that the images do not have. */
-uint64_t collection_hash(uint64_t hash, const void *data, size_t size); /* FNV-1a */
 char *collection_path(const collection *c, const char *part, size_t number, const char *suffix);
 bool collection_features_read(const collection *c, size_t image, features *out);
 bool collection_features_check(const collection *c, size_t image, uint32_t *keypoints);

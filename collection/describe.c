@@ -44,8 +44,8 @@ void collection_stamp(collection *c, collection_shard shard)
         if (c->stamps[i] != 0 || !of_shard(shard, i)) continue;
         uint8_t content[8];
         kbi_put_u64(content, collection_content(c, i));
-        uint64_t stamp = collection_hash(c->describe_hash, c->names.items[i], strlen(c->names.items[i]) + 1);
-        stamp = collection_hash(stamp, content, sizeof content);
+        uint64_t stamp = kbi_sum_bytes(c->describe_hash, c->names.items[i], strlen(c->names.items[i]) + 1);
+        stamp = kbi_sum_bytes(stamp, content, sizeof content);
         c->stamps[i] = stamp ? stamp : 1;
     }
 }

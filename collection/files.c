@@ -19,13 +19,6 @@
 #define PAIR_HEAD 192
 static const char features_magic[8] = "KBFEAT2", patches_magic[8] = "KBTILE1", block_magic[8] = "KBPAIR2";
 
-uint64_t collection_hash(uint64_t hash, const void *data, size_t size)
-{
-    const uint8_t *p = data;
-    for (size_t i = 0; i < size; i++) hash = (hash ^ p[i]) * 0x100000001b3u;
-    return hash;
-}
-
 char *collection_path(const collection *c, const char *part, size_t number, const char *suffix)
 {
     char name[64];
@@ -66,8 +59,8 @@ static uint64_t content_hash(const char *path)
     const size_t whole = file.size & ~(size_t)7;
     const uint64_t size = file.size;
     uint64_t hash = kbi_sum_words(KBI_SUM_START, file.data, whole);
-    hash = collection_hash(hash, file.data + whole, file.size - whole);
-    hash = collection_hash(hash, &size, sizeof size);
+    hash = kbi_sum_bytes(hash, file.data + whole, file.size - whole);
+    hash = kbi_sum_bytes(hash, &size, sizeof size);
     io_mapping_close(&file);
     return hash;
 }
@@ -327,13 +320,13 @@ static uint64_t matching_hash(const collection *c, uint64_t list, size_t block)
                               (double)c->options.no_refine, (double)k->model, p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]};
     uint8_t bytes[sizeof numbers];
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) kbi_put_f64(bytes + 8 * i, numbers[i]);
-    return collection_hash(list, bytes, sizeof bytes);
+    return kbi_sum_bytes(list, bytes, sizeof bytes);
 }
 
 /* Which pairs of the list are verified follows from what decides their blocks. */
 uint64_t collection_expanded_hash(const collection *c)
 {
-    return collection_hash(matching_hash(c, c->pairs_hash, 0), "expanded", 8);
+    return kbi_sum_bytes(matching_hash(c, c->pairs_hash, 0), "expanded", 8);
 }
 
 static uint64_t block_stamp(const collection *c, size_t block)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collection/collection.h"
+#include "io/bytes.h"
 #include "io/pair_list.h"
 
 #define EXHAUSTIVE_UP_TO 100 /* images, by default */
@@ -182,24 +183,24 @@ static bool pairs_stamp(collection *c, io_error *error)
 {
     uint64_t hash = c->describe_hash;
     const int32_t numbers[] = {(int32_t)c->options.by, c->options.neighbours, c->options.overlap, (int32_t)c->images.count};
-    hash = collection_hash(hash, numbers, sizeof numbers);
-    if (c->options.by == PAIRS_GPS) hash = collection_hash(hash, &c->options.reach, sizeof c->options.reach);
+    hash = kbi_sum_bytes(hash, numbers, sizeof numbers);
+    if (c->options.by == PAIRS_GPS) hash = kbi_sum_bytes(hash, &c->options.reach, sizeof c->options.reach);
     for (size_t i = 0; i < c->images.count; i++) {
         uint64_t one = c->good[i] ? c->stamps[i] : 0;
-        hash = collection_hash(hash, &one, sizeof one);
+        hash = kbi_sum_bytes(hash, &one, sizeof one);
     }
     if (pairs_by(c) == PAIRS_RETRIEVAL) { /* its content, whatever it is called */
         io_vocabulary words;
         size_t size;
         if (!photos_vocabulary_open(c->options.vocabulary, &c->options.pipeline->info, &words, error)) return false;
         const void *data = kb_vocabulary_data(words.vocabulary, &size);
-        hash = collection_hash(hash, data, size);
+        hash = kbi_sum_bytes(hash, data, size);
         io_vocabulary_free(&words);
     }
     if (c->options.list) {
         io_bytes bytes;
         if (!io_file_read(c->options.list, &bytes, error)) return false;
-        hash = collection_hash(hash, bytes.data, bytes.size);
+        hash = kbi_sum_bytes(hash, bytes.data, bytes.size);
         io_bytes_free(&bytes);
     }
     c->pairs_hash = hash;

@@ -39,6 +39,12 @@ double photos_step(int32_t width, int32_t height, int32_t max_size);
 /* A built-in vocabulary by name (bag256-1k), one that is installed (bag256-10k), or a file. NULL: that of 10,000 words
  * for the model. */
 bool photos_vocabulary_open(const char *name_or_path, const kb_model_info *model, io_vocabulary *out, io_error *error);
+typedef struct builtin_vocabulary {
+    const char *name;
+    const unsigned char *data;
+    size_t size;
+} builtin_vocabulary;
+extern const builtin_vocabulary photos_builtin_vocabularies[]; /* made by cmake/embed.cmake; ends with a NULL name */
 /* Names of the built-in vocabularies; NULL past the last. *size (may be NULL) receives its bytes. */
 const char *photos_vocabulary_name(size_t index, size_t *size);
 /* False when no vocabulary of that name is installed. */

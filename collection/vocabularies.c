@@ -9,14 +9,6 @@
 #include "collection/photos.h"
 #include "keybits/collection.h"
 
-typedef struct builtin_vocabulary {
-    const char *name;
-    const unsigned char *data;
-    size_t size;
-} builtin_vocabulary;
-/* Made by cmake/embed_vocabularies.cmake; ends with a NULL name. */
-extern const builtin_vocabulary photos_builtin_vocabularies[];
-
 const char *photos_vocabulary_name(size_t index, size_t *size)
 {
     for (size_t i = 0; photos_builtin_vocabularies[i].name; i++) {

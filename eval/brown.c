@@ -198,9 +198,9 @@ static bool describe_cached(ev_method *method, const uint8_t *patches, size_t n,
                             io_rows *out, io_error *error)
 {
     if (ev_method_is_file(method)) return ev_method_take(method, n, out, error);
-    uint64_t key = ev_hash_string(EV_HASH_START, "patches 1 " KB_VERSION_STRING);
-    key = ev_hash(key, &method->id, sizeof method->id);
-    if (options->cache) key = ev_hash(key, patches, n * SIDE * SIDE);
+    uint64_t key = ev_hash_string(KBI_SUM_START, "patches 1 " KB_VERSION_STRING);
+    key = kbi_sum_bytes(key, &method->id, sizeof method->id);
+    if (options->cache) key = kbi_sum_bytes(key, patches, n * SIDE * SIDE);
     if (ev_cache_get_rows(options->cache, key, n, out)) return true;
     return ev_method_describe_patches(method, patches, n, SIDE, options->parallel, out, error) &&
            ev_cache_put_rows(options->cache, key, out, error);

@@ -156,9 +156,9 @@ static bool describe_cached(const ev_method *method, const io_image *image, cons
                             io_error *error)
 {
     size_t n = (size_t)image->height / SIDE;
-    uint64_t key = ev_hash_string(EV_HASH_START, "patches 1 " KB_VERSION_STRING);
-    key = ev_hash(key, &method->id, sizeof method->id);
-    if (cache) key = ev_hash(key, image->pixels, n * SIDE * SIDE);
+    uint64_t key = ev_hash_string(KBI_SUM_START, "patches 1 " KB_VERSION_STRING);
+    key = kbi_sum_bytes(key, &method->id, sizeof method->id);
+    if (cache) key = kbi_sum_bytes(key, image->pixels, n * SIDE * SIDE);
     if (ev_cache_get_rows(cache, key, n, out)) return true;
     return ev_method_describe_patches(method, image->pixels, n, SIDE, NULL, out, error) &&
            ev_cache_put_rows(cache, key, out, error);

@@ -18,7 +18,7 @@ void ev_method_of_model(ev_method *method, const char *name, kb_model *model)
     method->model = model;
     if (kb_model_get_info(model, &info) == KB_OK) {
         /* The id of a model names its bits on a patch; the support decides which patch. */
-        method->id = ev_hash(info.id, &info.spec->support, sizeof info.spec->support);
+        method->id = kbi_sum_bytes(info.id, &info.spec->support, sizeof info.spec->support);
     }
 }
 
@@ -28,7 +28,7 @@ bool ev_method_of_peer(ev_method *method, const char *name, io_error *error)
     method->peer = ev_peer_find(name, error);
     if (!method->peer) return false;
     method->name = io_copy_string(name);
-    method->id = ev_hash_string(ev_hash_string(EV_HASH_START, name), ev_peers_version());
+    method->id = ev_hash_string(ev_hash_string(KBI_SUM_START, name), ev_peers_version());
     return true;
 }
 
@@ -37,8 +37,8 @@ bool ev_method_of_file(ev_method *method, const char *path, io_error *error)
     memset(method, 0, sizeof *method);
     if (!io_rows_read(path, &method->file, error)) return false;
     size_t values = method->file.count * method->file.width;
-    method->id = method->file.bytes ? ev_hash(EV_HASH_START, method->file.bytes, values)
-                                    : ev_hash(EV_HASH_START, method->file.floats, values * sizeof(float));
+    method->id = method->file.bytes ? kbi_sum_bytes(KBI_SUM_START, method->file.bytes, values)
+                                    : kbi_sum_bytes(KBI_SUM_START, method->file.floats, values * sizeof(float));
     method->name = io_copy_string(path);
     return true;
 }

@@ -458,7 +458,7 @@ static bool hash_views(const scene_work *work, uint64_t *hashes, io_error *error
     for (size_t i = 0; i < work->scene->images.count && good; i++) {
         const char *path = work->scene->images.items[i];
         char *csv = source->folder ? ev_keypoint_path(source, work->scene->name, path) : NULL;
-        hashes[i] = EV_HASH_START;
+        hashes[i] = KBI_SUM_START;
         good = ev_hash_file(&hashes[i], path, error) && (!csv || ev_hash_file(&hashes[i], csv, error));
         free(csv);
     }
@@ -477,12 +477,12 @@ static uint64_t pair_key(const scene_work *work, const ev_method *method, const 
                          o->keypoints.fast_threshold_min,
                          o->keypoints.whole_pixels,
                          o->looks};
-    uint64_t key = ev_hash_string(EV_HASH_START, "oxford 7 " KB_VERSION_STRING);
-    key = ev_hash(key, &method->id, sizeof method->id);
-    key = ev_hash(key, numbers, sizeof numbers);
-    key = ev_hash(key, &views[0], sizeof views[0]);
-    key = ev_hash(key, &views[k], sizeof views[k]);
-    return ev_hash(key, work->scene->h[k], sizeof work->scene->h[k]);
+    uint64_t key = ev_hash_string(KBI_SUM_START, "oxford 7 " KB_VERSION_STRING);
+    key = kbi_sum_bytes(key, &method->id, sizeof method->id);
+    key = kbi_sum_bytes(key, numbers, sizeof numbers);
+    key = kbi_sum_bytes(key, &views[0], sizeof views[0]);
+    key = kbi_sum_bytes(key, &views[k], sizeof views[k]);
+    return kbi_sum_bytes(key, work->scene->h[k], sizeof work->scene->h[k]);
 }
 
 /* ------------------------------------------------------------------------------------------------------- all of it */

@@ -31,7 +31,7 @@ static size_t *slot_of(const place_table *table, const kb_point_pair *pair, int 
 {
     double cell[2] = {floor(pair->x1 / EV_PLACE_PX) + right, floor(pair->y1 / EV_PLACE_PX) + down};
     for (int i = 0; i < 2; i++) cell[i] += 0.0; /* one zero */
-    return &table->first[ev_hash(EV_HASH_START, cell, sizeof cell) & table->mask];
+    return &table->first[kbi_sum_bytes(KBI_SUM_START, cell, sizeof cell) & table->mask];
 }
 
 static bool same_place(const kb_point_pair *a, const kb_point_pair *b)

@@ -38,25 +38,35 @@ static bool is_ablation(const io_json_value *value)
            io_json_get(value->first, "map");
 }
 
-static void report_take(ev_report *report, const io_json_value *item)
+static void report_take(ev_report *report, const io_json_value *value, const io_json_value *record)
 {
     report->items = io_grow(report->items, report->count + 1, sizeof *report->items);
-    report->items[report->count++] = item;
+    report->items[report->count++] = (ev_report_item){value, record};
+}
+
+static bool is_known(const io_json_value *item)
+{
+    static const char *const known[] = {"oxford", "matching", "hpatches", "brown", "sfm",
+                                        "pose",   "verify",   "scale",    "bench"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (is_benchmark(item, known[i])) return true;
+    return false;
 }
 
 bool ev_report_add(ev_report *report, const char *name, const io_json_value *document, io_error *error)
 {
-    static const char *const known[] = {"oxford", "matching", "hpatches", "brown", "sfm", "pose", "bench"};
     size_t before = report->count;
-    if (is_ablation(document)) report_take(report, document);
-    const io_json_value *item = document->kind == IO_JSON_ARRAY ? document->first : document;
-    for (; item; item = document->kind == IO_JSON_ARRAY ? item->next : NULL)
-        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-            if (is_benchmark(item, known[i])) report_take(report, item);
+    const io_json_value *record = io_json_get(document, "command") ? document : NULL;
+    const io_json_value *result = record ? io_json_get(record, "result") : document;
+    if (result && is_ablation(result)) report_take(report, result, record);
+    for (const io_json_value *item = result && result->kind == IO_JSON_ARRAY ? result->first : result; item;
+         item = item == result ? NULL : item->next)
+        if (is_known(item)) report_take(report, item, record);
     if (report->count > EV_REPORT_MOST)
         return io_fail(error, "%s: a page holds up to %d results", name, EV_REPORT_MOST);
-    return report->count > before ||
-           io_fail(error, "%s: holds no result of keybits eval, bench or train ablation", name);
+    if (report->count > before) return true;
+    report->left_out++;
+    return record || io_fail(error, "%s: holds no result of keybits eval, bench or train ablation", name);
 }
 
 void ev_report_free(ev_report *report)
@@ -66,27 +76,28 @@ void ev_report_free(ev_report *report)
 }
 
 /* The results of a benchmark that agree with `like` in the words that tell one run from another. */
-static bool same_run(const io_json_value *a, const io_json_value *b)
+static bool same_run(const ev_report_item *a, const ev_report_item *b)
 {
     static const char *const words[] = {"benchmark", "set", "keypoints", "keypoints_kind", "split"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(json_text(a, words[i]), json_text(b, words[i])) != 0) return false;
-    return true;
+        if (strcmp(json_text(a->value, words[i]), json_text(b->value, words[i])) != 0) return false;
+    return a->record == b->record;
 }
 
 typedef struct group {
     const io_json_value **items;
     size_t count;
+    const io_json_value *record;
 } group;
 
 /* All results of the run that item `first` begins; empty when an earlier item is of that run. */
 static group group_at(const ev_report *report, size_t first)
 {
-    group g = {io_alloc(report->count + 1, sizeof *g.items), 0};
+    group g = {io_alloc(report->count + 1, sizeof *g.items), 0, report->items[first].record};
     for (size_t i = 0; i < first; i++)
-        if (same_run(report->items[i], report->items[first])) return g;
+        if (same_run(&report->items[i], &report->items[first])) return g;
     for (size_t i = first; i < report->count; i++)
-        if (same_run(report->items[i], report->items[first])) g.items[g.count++] = report->items[i];
+        if (same_run(&report->items[i], &report->items[first])) g.items[g.count++] = report->items[i].value;
     return g;
 }
 
@@ -95,11 +106,28 @@ static void each_group(FILE *out, const ev_report *report, const char *benchmark
                        void (*write)(FILE *out, const ev_report *report, const group *g))
 {
     for (size_t i = 0; i < report->count; i++) {
-        if (!is_benchmark(report->items[i], benchmark)) continue;
+        if (!is_benchmark(report->items[i].value, benchmark)) continue;
         group g = group_at(report, i);
         if (g.count > 0) write(out, report, &g);
         free(g.items);
     }
+}
+
+/* The command of a record, its date, commit and processor. */
+static void put_origin(FILE *out, const io_json_value *record)
+{
+    if (!record) return;
+    const char *words[] = {json_text(record, "date"), json_text(record, "commit"),
+                           json_text(io_json_get(record, "machine"), "processor")};
+    fputs("<p class=\"origin\"><code>", out);
+    io_html_text(out, json_text(record, "command"));
+    fputs("</code>", out);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (!*words[i]) continue;
+        fputs(i == 1 ? ", commit " : ", ", out);
+        io_html_text(out, words[i]);
+    }
+    fputs("</p>\n", out);
 }
 
 /* What to call a descriptor: the file's name without folder and suffix. */
@@ -204,17 +232,29 @@ static double paper_hpatches(const ev_paper_row *row) { return row->hpatches_mat
 
 /* -------------------------------------------------------------------------------------- accuracy against cost */
 
-/* Milliseconds of describing an image with that descriptor, out of any run of bench. */
-static double cost_of(const ev_report *report, const char *model)
+/* Milliseconds of describing an image with that descriptor; NAN when the run of bench has none. */
+static double cost_of(const io_json_value *bench, const char *model)
 {
-    for (size_t i = 0; i < report->count; i++) {
-        const io_json_value *rows =
-            is_benchmark(report->items[i], "bench") ? io_json_get(report->items[i], "rows") : NULL;
-        for (const io_json_value *row = rows ? rows->first : NULL; row; row = row->next)
-            if (strcmp(json_text(row, "step"), "describe") == 0 && strcmp(json_text(row, "model"), model) == 0)
-                return json_number(row, "ms");
-    }
+    const io_json_value *rows = io_json_get(bench, "rows");
+    for (const io_json_value *row = rows ? rows->first : NULL; row; row = row->next)
+        if (strcmp(json_text(row, "step"), "describe") == 0 && strcmp(json_text(row, "model"), model) == 0)
+            return json_number(row, "ms");
     return NAN;
+}
+
+/* The run of bench that timed most of the group's descriptors, so that all times of a plot are of one run. */
+static const io_json_value *timing_of(const ev_report *report, const group *g)
+{
+    const io_json_value *best = NULL;
+    size_t best_count = 0;
+    for (size_t i = 0; i < report->count; i++) {
+        size_t count = 0;
+        if (!is_benchmark(report->items[i].value, "bench")) continue;
+        for (size_t k = 0; k < g->count; k++)
+            count += isfinite(cost_of(report->items[i].value, json_text(g->items[k], "model")));
+        if (count > best_count) best = report->items[i].value, best_count = count;
+    }
+    return best_count > 1 ? best : NULL;
 }
 
 static void keypoint_words(const io_json_value *item, char *out, size_t size)
@@ -227,13 +267,15 @@ static void keypoint_words(const io_json_value *item, char *out, size_t size)
 
 static void plot_cost(FILE *out, const ev_report *report, const group *g)
 {
+    const io_json_value *bench = timing_of(report, g);
+    if (!bench) return;
     io_plot_point *points = io_alloc(g->count, sizeof *points);
     double *x = io_alloc(g->count, sizeof *x), *y = io_alloc(g->count, sizeof *y);
     char title[200], words[160];
     size_t n = 0;
     for (size_t i = 0; i < g->count; i++) {
         const char *model = json_text(g->items[i], "model");
-        double cost = cost_of(report, model), map = json_number(g->items[i], "strict_map");
+        double cost = cost_of(bench, model), map = json_number(g->items[i], "strict_map");
         if (!isfinite(cost) || !isfinite(map)) continue;
         x[n] = cost;
         y[n] = map;
@@ -255,8 +297,8 @@ static void write_cost(FILE *out, const ev_report *report)
 {
     bool speed = false, oxford = false;
     for (size_t i = 0; i < report->count; i++) {
-        speed = speed || is_benchmark(report->items[i], "bench");
-        oxford = oxford || is_benchmark(report->items[i], "oxford");
+        speed = speed || is_benchmark(report->items[i].value, "bench");
+        oxford = oxford || is_benchmark(report->items[i].value, "oxford");
     }
     if (!speed || !oxford) return;
     fputs("<section><h2>Accuracy against cost</h2><p>Up and to the left is better. Full circles are ours, hollow ones "
@@ -322,34 +364,38 @@ static void put_scenes(FILE *out, const group *g)
 
 static void write_oxford(FILE *out, const ev_report *report, const group *g)
 {
-    static const column columns[] = {{"strict mAP", "strict_map", 2, 1, 1},
-                                     {"paper-like mAP", "paperlike_map", 2, 1, 1},
-                                     {"within 3 px", "precision_3px", 2, 1, 1},
-                                     {"H &lt; 1 px", "homography_1px", 1, 1, 1},
-                                     {"H &lt; 3 px", "homography_3px", 1, 1, 1},
-                                     {"H &lt; 5 px", "homography_5px", 1, 1, 1},
-                                     {"matches", "matches", 0, 1, 0},
-                                     {"places", "places", 0, 1, 1}};
+    column columns[] = {{"strict mAP", "strict_map", 2, 1, 1},
+                        {"paper-like mAP", "paperlike_map", 2, 1, 1},
+                        {"within 3 px", "precision_3px", 2, 1, 1},
+                        {"H &lt; 1 px", "homography_1px", 1, 1, 1},
+                        {"H &lt; 3 px", "homography_3px", 1, 1, 1},
+                        {"H &lt; 5 px", "homography_5px", 1, 1, 1},
+                        {"matches", "matches", 0, 1, 0},
+                        {"places", "places", 0, 1, 1}};
     const io_json_value *first = g->items[0];
+    size_t n = sizeof columns / sizeof *columns;
+    bool like = isfinite(json_number(first, "paperlike_map"));
     char words[160];
     (void)report;
+    if (!like) memmove(&columns[1], &columns[2], (--n - 1) * sizeof *columns);
     /* The paper's column is for all SIFT keypoints of the Oxford set, by the protocol that is like the paper's. */
     bool oxford = strstr(json_text(first, "set"), "oxford") && strcmp(json_text(first, "keypoints_kind"), "sift") == 0 &&
-                  strcmp(json_text(first, "paperlike_keypoints"), "all") == 0 && isfinite(json_number(first, "paperlike_map"));
+                  strcmp(json_text(first, "paperlike_keypoints"), "all") == 0 && like;
     paper_column paper = {oxford ? "*mAP in the paper" : NULL, 1, paper_oxford, 2};
     keypoint_words(first, words, sizeof words);
     fputs("<section><h2>Image matching: ", out);
     io_html_text(out, words);
     fprintf(out,
-            "</h2><p>%.0f pairs. All in per cent: mAP by both protocols, the share of mutual matches within 3 px, ",
-            json_number(first, "pairs"));
+            "</h2><p>%.0f pairs. All in per cent: mAP%s, the share of mutual matches within 3 px, ",
+            json_number(first, "pairs"), like ? " by both protocols" : "");
     fputs("the share of homographies whose corners are right within 1, 3 and 5 px. Places are matches within 3 px, "
           "counted once where they are closer than 2 px in both images.",
           out);
     if (oxford)
         fputs(" The paper does not state its protocol in full; the paper-like one is a stand-in for it.", out);
     fputs("</p>\n", out);
-    put_results(out, g, columns, sizeof columns / sizeof *columns, &paper);
+    put_origin(out, g->record);
+    put_results(out, g, columns, n, &paper);
     fputs("<div class=\"plots\">", out);
     plot_precision_recall(out, g);
     fputs("</div>", out);
@@ -397,6 +443,7 @@ static void write_matching(FILE *out, const ev_report *report, const group *g)
             "</h2><p>Share of mutual nearest neighbours that the homography confirms within 1, 3 and 5 px, mean of "
             "%.0f pairs; of sequences with changes of light (i) and of viewpoint (v) too.</p>\n",
             json_number(g->items[0], "pairs"));
+    put_origin(out, g->record);
     io_html_table_begin(out,
                         (const char *const[]){"descriptor", "1 px", "3 px", "5 px", "i, 1 px", "i, 3 px", "i, 5 px",
                                               "v, 1 px", "v, 3 px", "v, 5 px", "matches", "places", NULL});
@@ -430,6 +477,7 @@ static void write_hpatches(FILE *out, const ev_report *report, const group *g)
     io_html_text(out, json_text(g->items[0], "split"));
     fprintf(out, "</h2><p>mAP in per cent, %.0f sequence%s.", sequences, sequences == 1 ? "" : "s");
     fputs("</p>\n", out);
+    put_origin(out, g->record);
     put_results(out, g, columns, 3, &(paper_column){whole ? "*matching in the paper" : NULL, 1, paper_hpatches, 2});
     fputs("</section>\n", out);
 }
@@ -448,6 +496,7 @@ static void write_brown(FILE *out, const ev_report *report, const group *g)
     fputs("<section><h2>Brown: false positives at 95 % recall</h2><p>Per cent, less is better. Distances tie: "
           "&ldquo;best&rdquo; and &ldquo;worst&rdquo; are the bounds.</p>\n",
           out);
+    put_origin(out, g->record);
     io_html_table_begin(out,
                         (const char *const[]){"descriptor", "set", "FPR95", "best", "worst", "*in the paper", NULL});
     for (size_t i = 0; i < g->count; i++) {
@@ -483,6 +532,7 @@ static void write_sfm(FILE *out, const ev_report *report, const group *g)
     fputs("<section><h2>Reconstruction: ", out);
     io_html_text(out, *json_text(g->items[0], "set") ? json_text(g->items[0], "set") : "images");
     fprintf(out, "</h2><p>COLMAP on %.0f images, the same keypoints for all.</p>\n", json_number(g->items[0], "images"));
+    put_origin(out, g->record);
     put_results(out, g, columns, 6, &(paper_column){NULL, 1, NULL, 0}); /* the paper has more keypoints per image */
     fputs("</section>\n", out);
 }
@@ -510,6 +560,7 @@ static void write_pose(FILE *out, const ev_report *report, const group *g)
     if (isfinite(json_number(first, "threshold")))
         fprintf(out, "; inliers within %g px", json_number(first, "threshold"));
     fputs(". Milliseconds are processor time per problem.</p>\n", out);
+    put_origin(out, g->record);
     io_html_table_begin(out, (const char *const[]){"", "problems", "AUC 5", "AUC 10", "AUC 20", "ms", NULL});
     for (size_t i = 0; i < g->count; i++) {
         const io_json_value *rows = io_json_get(g->items[i], "solvers");
@@ -520,6 +571,50 @@ static void write_pose(FILE *out, const ev_report *report, const group *g)
             io_html_cell(out, json_number(row, "auc_10"), 2, NULL);
             io_html_cell(out, json_number(row, "auc_20"), 2, NULL);
             io_html_cell(out, json_number(row, "ms"), 3, NULL);
+            io_html_row_end(out);
+        }
+    }
+    io_html_table_end(out);
+    fputs("</section>\n", out);
+}
+
+/* ------------------------------------------------------------------------------------- verification and scale */
+
+static void write_verify(FILE *out, const ev_report *report, const group *g)
+{
+    static const char *const kinds[] = {"unrelated", "facades", "one facade", "shared"};
+    (void)report;
+    fputs("<section><h2>Verified pairs</h2><p>Pairs of unrelated photographs and of different facades should not be "
+          "verified; two views of one facade, and photographs that share points of a reconstruction, should.</p>\n", out);
+    put_origin(out, g->record);
+    io_html_table_begin(out, (const char *const[]){"", "pairs", "verified", NULL});
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        const io_json_value *row = io_json_get(g->items[0], kinds[k]);
+        if (!(json_number(row, "pairs") > 0)) continue;
+        io_html_row_begin(out, kinds[k]);
+        io_html_cell(out, json_number(row, "pairs"), 0, NULL);
+        io_html_cell(out, json_number(row, "verified"), 0, NULL);
+        io_html_row_end(out);
+    }
+    io_html_table_end(out);
+    fputs("</section>\n", out);
+}
+
+static void write_scale(FILE *out, const ev_report *report, const group *g)
+{
+    (void)report;
+    fputs("<section><h2>Keypoints under changes of scale</h2><p>Share of the keypoints of an image, brought down by a "
+          "factor, that the image has too, and of these the share whose size follows; per cent.</p>\n", out);
+    put_origin(out, g->record);
+    io_html_table_begin(out, (const char *const[]){"detector", "factor", "keypoints", "repeated", "size follows", NULL});
+    for (size_t i = 0; i < g->count; i++) {
+        const io_json_value *scales = io_json_get(g->items[i], "scales");
+        for (const io_json_value *row = scales ? scales->first : NULL; row; row = row->next) {
+            io_html_row_begin(out, json_text(g->items[i], "detector"));
+            io_html_cell(out, json_number(row, "scale"), 1, NULL);
+            io_html_cell(out, json_number(row, "keypoints"), 0, NULL);
+            io_html_cell(out, json_number(row, "repeated"), 1, NULL);
+            io_html_cell(out, json_number(row, "sized"), 1, NULL);
             io_html_row_end(out);
         }
     }
@@ -539,8 +634,9 @@ static double paper_time(const char *step, const char *model)
     return strcmp(step, "fit-homography") == 0 ? EV_PAPER_FIT_MS : NAN;
 }
 
-static void write_speed(FILE *out, const io_json_value *item)
+static void write_speed(FILE *out, const ev_report_item *from)
 {
+    const io_json_value *item = from->value;
     const io_json_value *rows = io_json_get(item, "rows");
     double threads = json_number(item, "threads");
     fputs("<section><h2>Time of every step</h2><p>Milliseconds per image or pair of images: ", out);
@@ -549,6 +645,7 @@ static void write_speed(FILE *out, const io_json_value *item)
     fputs("The ratio is to OpenCV in the same run. The paper&rsquo;s column is a Core i7 8750H with all its threads, "
           "OpenCV for steps other than description.</p>\n",
           out);
+    put_origin(out, from->record);
     io_html_table_begin(
         out, (const char *const[]){"step", "ms", "ratio", "OpenCV, ms", "compared with", "&plusmn; %", "*paper", NULL});
     for (const io_json_value *row = rows ? rows->first : NULL; row; row = row->next) {
@@ -613,7 +710,7 @@ static void write_machine(FILE *out, const ev_report *report)
                                            {"features", "Instruction sets"}, {"compiler", "Compiler"},
                                            {"keybits", "keybits"},           {"peers", "Peers"}};
     for (size_t i = 0; i < report->count; i++) {
-        const io_json_value *machine = io_json_get(report->items[i], "machine");
+        const io_json_value *machine = io_json_get(report->items[i].value, "machine");
         if (!machine) continue;
         fprintf(out, "<section><h2>The machine</h2><dl>\n<dt>Cores</dt><dd>%.0f</dd><dt>Memory</dt><dd>%.1f GiB</dd>\n",
                 json_number(machine, "cores"), json_number(machine, "memory_gib"));
@@ -637,13 +734,15 @@ void ev_report_write(const ev_report *report, const char *title, FILE *out)
     each_group(out, report, "brown", write_brown);
     each_group(out, report, "sfm", write_sfm);
     each_group(out, report, "pose", write_pose);
+    each_group(out, report, "verify", write_verify);
+    each_group(out, report, "scale", write_scale);
     for (size_t i = 0; i < report->count; i++) {
-        if (!is_benchmark(report->items[i], "bench")) continue;
-        write_speed(out, report->items[i]);
-        write_energy(out, report->items[i]);
+        if (!is_benchmark(report->items[i].value, "bench")) continue;
+        write_speed(out, &report->items[i]);
+        write_energy(out, report->items[i].value);
     }
     for (size_t i = 0; i < report->count; i++)
-        if (is_ablation(report->items[i])) write_ablation(out, report->items[i]);
+        if (is_ablation(report->items[i].value)) write_ablation(out, report->items[i].value);
     write_machine(out, report);
     io_html_end(out);
 }

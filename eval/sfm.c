@@ -167,12 +167,12 @@ static uint64_t result_key(const io_names *images, const ev_method *method, cons
     const ev_keypoint_source *k = &options->keypoints;
     double numbers[9] = {kb_model_scale(NULL, options->preset), e->max_ratio, e->filter, e->one_camera,
                          k->folder ? 0 : k->detector, k->folder ? 0 : k->max_keypoints, k->orientation, k->selection, k->fast_threshold_min};
-    uint64_t key = ev_hash_string(EV_HASH_START, "sfm 3 " KB_VERSION_STRING);
-    key = ev_hash(ev_hash(key, &method->id, sizeof method->id), numbers, sizeof numbers);
+    uint64_t key = ev_hash_string(KBI_SUM_START, "sfm 3 " KB_VERSION_STRING);
+    key = kbi_sum_bytes(kbi_sum_bytes(key, &method->id, sizeof method->id), numbers, sizeof numbers);
     if (e->camera) {
         double camera[2] = {e->camera->model, e->camera->known};
-        key = ev_hash(key, camera, sizeof camera);
-        key = ev_hash(key, e->camera->parameters, sizeof e->camera->parameters);
+        key = kbi_sum_bytes(key, camera, sizeof camera);
+        key = kbi_sum_bytes(key, e->camera->parameters, sizeof e->camera->parameters);
     }
     if (e->pairs) *good = ev_hash_file(&key, e->pairs, error);
     for (size_t i = 0; i < images->count && *good; i++) {

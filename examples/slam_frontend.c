@@ -9,6 +9,7 @@
  * Without frames it renders a room and a path through it (-w keeps the frames), and tells how far off its own is; with
  * -s, a second camera that far to the right gives depths and the scale. The model is a built-in one of 256 bits, or orb
  * for OpenCV's ORB, keypoints and rows, where the example was built with OpenCV. */
+#include <keybits/advanced.h>
 #include <keybits/index.h>
 
 #include "slam_geometry.h"

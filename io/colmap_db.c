@@ -10,6 +10,7 @@
 
 #include "common/common.h"
 #include "io/colmap_model.h"
+#include "io_colmap_tables.h" /* made of io/colmap.sql */
 #include "io/number.h"
 
 #define PI 3.14159265358979323846
@@ -83,25 +84,6 @@ io_camera io_camera_guess(int32_t width, int32_t height)
 
 /* ---------------------------------------------------------------------------------------------------- the tables */
 
-static const char tables[] =
-    "CREATE TABLE cameras (camera_id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, model INTEGER NOT NULL,"
-    " width INTEGER NOT NULL, height INTEGER NOT NULL, params BLOB, prior_focal_length INTEGER NOT NULL);"
-    "CREATE TABLE images (image_id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, name TEXT NOT NULL UNIQUE,"
-    " camera_id INTEGER NOT NULL, prior_qw REAL, prior_qx REAL, prior_qy REAL, prior_qz REAL,"
-    " prior_tx REAL, prior_ty REAL, prior_tz REAL,"
-    " CONSTRAINT image_id_check CHECK(image_id >= 0 and image_id < 2147483647),"
-    " FOREIGN KEY(camera_id) REFERENCES cameras(camera_id));"
-    "CREATE UNIQUE INDEX index_name ON images(name);"
-    "CREATE TABLE keypoints (image_id INTEGER PRIMARY KEY NOT NULL, rows INTEGER NOT NULL, cols INTEGER NOT NULL,"
-    " data BLOB, FOREIGN KEY(image_id) REFERENCES images(image_id) ON DELETE CASCADE);"
-    "CREATE TABLE descriptors (image_id INTEGER PRIMARY KEY NOT NULL, rows INTEGER NOT NULL, cols INTEGER NOT NULL,"
-    " data BLOB, FOREIGN KEY(image_id) REFERENCES images(image_id) ON DELETE CASCADE);"
-    "CREATE TABLE matches (pair_id INTEGER PRIMARY KEY NOT NULL, rows INTEGER NOT NULL, cols INTEGER NOT NULL,"
-    " data BLOB);"
-    "CREATE TABLE two_view_geometries (pair_id INTEGER PRIMARY KEY NOT NULL, rows INTEGER NOT NULL,"
-    " cols INTEGER NOT NULL, data BLOB, config INTEGER NOT NULL, F BLOB, E BLOB, H BLOB, qvec BLOB, tvec BLOB);"
-    "PRAGMA user_version = 3800;";
-
 static bool run_sql(sqlite3 *handle, const char *sql, io_error *error)
 {
     if (sqlite3_exec(handle, sql, NULL, NULL, NULL) == SQLITE_OK) return true;
@@ -117,7 +99,7 @@ static bool open_database(io_colmap_db *db, const char *path, io_error *error)
     if (sqlite3_open(temporary, &db->handle) != SQLITE_OK)
         return io_fail(error, "%s: %s", path, sqlite3_errmsg(db->handle));
     return run_sql(db->handle, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; BEGIN;", error) &&
-           run_sql(db->handle, tables, error);
+           run_sql(db->handle, IO_COLMAP_TABLES, error);
 }
 
 io_colmap_db *io_colmap_db_create(const char *path, io_error *error)

@@ -31,6 +31,7 @@ static const char style[] =
     ".best{color:var(--good);font-weight:700}\n"
     ".paper{color:var(--soft);font-style:italic}\n"
     ".plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,440px),1fr));gap:1rem;margin:1rem 0}\n"
+    ".origin{font-size:.88rem;overflow-wrap:anywhere}\n"
     "figure{margin:0;max-width:640px}\n"
     "svg{width:100%;height:auto;display:block}\n"
     "svg.plot text{fill:currentColor;font:12px system-ui,sans-serif}\n"

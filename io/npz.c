@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #define MAX_MEMBERS 16
 #define STORED_BEHIND 8 /* general flag: checksum and size follow the bytes */
@@ -24,19 +25,6 @@ struct io_npz {
     io_dtype type;
     char path[512];
 };
-
-static uint32_t crc_add(uint32_t crc, const uint8_t *data, size_t size)
-{
-    static const uint32_t nibbles[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
-                                         0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
-                                         0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
-    crc = ~crc;
-    for (size_t i = 0; i < size; i++) {
-        crc = nibbles[(crc ^ data[i]) & 15] ^ crc >> 4;
-        crc = nibbles[(crc ^ (uint32_t)(data[i] >> 4)) & 15] ^ crc >> 4;
-    }
-    return ~crc;
-}
 
 /* Little endian; bytes beyond the value are 0. */
 static void put(io_npz *z, uint64_t value, int bytes)
@@ -65,8 +53,9 @@ io_npz *io_npz_open(const char *path, io_error *error)
 static void member_bytes(io_npz *z, const void *data, size_t size)
 {
     member *m = &z->members[z->count - 1];
-    if (size) fwrite(data, 1, size, z->file);
-    m->crc = crc_add(m->crc, data, size);
+    if (size == 0) return; /* without data crc32 begins again */
+    fwrite(data, 1, size, z->file);
+    m->crc = (uint32_t)crc32_z(m->crc, data, size);
     m->size += size;
     z->at += size;
 }

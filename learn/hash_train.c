@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/bytes.h"
 #include "learn/arguments.h"
 #include "learn/augment.h"
-#include "learn/hash_bytes.h"
 #include "learn/hash_inputs.h"
 #include "learn/hash_loss.h"
 #include "learn/memory.h"
@@ -85,11 +85,11 @@ static uint64_t identify(const kbi_hash_trainer *t)
     const int64_t whole[] = {o->bits, o->root, (int64_t)o->loss, o->steps, o->batch, o->raw, o->constant_rate,
                              t->inputs.versions, t->batch.blas.sgemm != NULL};
     const double numbers[] = {o->margin, o->rate};
-    uint64_t hash = kbi_hash_bytes(KBI_HASH_START, whole, sizeof whole);
-    hash = kbi_hash_bytes(hash, numbers, sizeof numbers);
-    hash = kbi_hash_bytes(hash, &o->seed, sizeof o->seed);
-    hash = kbi_hash_bytes(hash, t->inputs.bytes, t->inputs.patches.count * (size_t)kbi_max_i(1, t->inputs.versions) * N);
-    return kbi_hash_bytes(hash, t->points.first, t->points.points * sizeof *t->points.first);
+    uint64_t hash = kbi_sum_bytes(KBI_SUM_START, whole, sizeof whole);
+    hash = kbi_sum_bytes(hash, numbers, sizeof numbers);
+    hash = kbi_sum_bytes(hash, &o->seed, sizeof o->seed);
+    hash = kbi_sum_bytes(hash, t->inputs.bytes, t->inputs.patches.count * (size_t)kbi_max_i(1, t->inputs.versions) * N);
+    return kbi_sum_bytes(hash, t->points.first, t->points.points * sizeof *t->points.first);
 }
 
 /* --------------------------------------------------------------------------------------------------- create, free */
@@ -278,7 +278,7 @@ const void *kbi_hash_trainer_save(kbi_hash_trainer *t, size_t *size)
     memcpy(t->checkpoint + sizeof head, t->map, array);
     memcpy(t->checkpoint + sizeof head + array, t->mean, array);
     memcpy(t->checkpoint + sizeof head + 2 * array, t->square, array);
-    uint64_t hash = kbi_hash_bytes(t->identity, t->checkpoint, hashed);
+    uint64_t hash = kbi_sum_bytes(t->identity, t->checkpoint, hashed);
     memcpy(t->checkpoint + hashed, &hash, sizeof hash);
     *size = checkpoint_bytes(t);
     return t->checkpoint;
@@ -295,7 +295,7 @@ static kb_status check_checkpoint(const kbi_hash_trainer *t, const uint8_t *data
         return kbi_fail(error, KB_E_CHECKSUM, "the checkpoint was made with other patches or options");
     if (size != checkpoint_bytes(t)) return kbi_fail(error, KB_E_TRUNCATED, "the checkpoint is truncated");
     memcpy(&hash, data + size - sizeof hash, sizeof hash);
-    bool good = hash == kbi_hash_bytes(t->identity, data, size - sizeof hash) && head->step >= 0 &&
+    bool good = hash == kbi_sum_bytes(t->identity, data, size - sizeof hash) && head->step >= 0 &&
                 head->step <= t->options.steps && head->since >= 0 && head->since <= head->step;
     for (size_t i = 0; good && i < 3 * t->count; i++) {
         float value;

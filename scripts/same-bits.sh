@@ -84,7 +84,7 @@ build=$KEYBITS_BUILD/same-bits/$variant${short:+-short}
 rm -rf "$build"
 mkdir -p "$build"
 cd "$KEYBITS_SOURCE"
-printf '%s\n' src/*/*.c "$KEYBITS_BUILD/generated/builtin_tables.c" tests/hash/hash_everything.c ${start:-tests/kernels/*.c tests/sizes/*.c} |
+printf '%s\n' src/*/*.c "$KEYBITS_BUILD/generated/builtin_tables.c" tests/hash/hash_*.c ${start:-tests/kernels/*.c tests/sizes/*.c} |
     xargs -P "${KEYBITS_JOBS:-2}" -I '{}' bash -c 'name=${1#"$PWD"/}; build=$2; shift 2
         "$@" -c "${name}" -o "$build/${name//\//_}.o"' _ '{}' "$build" \
         "$compiler" -std=gnu11 -DKB_HAVE_BUILTIN_TABLES -Iinclude -Isrc "${flags[@]}"

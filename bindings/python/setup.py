@@ -36,7 +36,7 @@ COPY = HERE / "source"
 ROOT = COPY if COPY.exists() else Path(os.environ.get("KEYBITS_SOURCE", HERE.parent.parent))
 HEADERS = [ROOT / "include" / "keybits" / name for name in ("keybits.h", "advanced.h", "index.h", "learn.h", "collection.h")]
 TERMS = ("LICENSE", "NOTICE")
-SOURCES = ("CMakeLists.txt", "cmake", "include", "learn", "models", "src", *TERMS)  # what the library is built from
+SOURCES = ("CMakeLists.txt", "cmake", "include", "io/colmap.sql", "learn", "models", "src", *TERMS)  # what the library is built from
 LEFT_OUT = ("CLI", "EVAL", "BENCH", "EXAMPLES", "OPENCV", "TESTS")
 LIBRARIES = ("libkeybits.so", "libkeybits.dylib", "keybits.dll")
 
@@ -98,6 +98,7 @@ class BuildLibrary(build_py):
         vocabularies.mkdir(parents=True, exist_ok=True)
         for path in (ROOT / "models").glob("*.kbv"):
             shutil.copyfile(path, vocabularies / path.name)
+        shutil.copyfile(ROOT / "io" / "colmap.sql", package / "colmap.sql")
         (package / "_abi.py").write_text(generate(HEADERS), encoding="utf-8")
         library = build_library(Path(self.build_lib).parent / "keybits_cmake")
         for name in LIBRARIES:  # of a build for another platform
@@ -126,6 +127,7 @@ class SourceDistribution(sdist):
         copy.mkdir()
         for name in SOURCES:
             put = shutil.copytree if (ROOT / name).is_dir() else shutil.copyfile
+            (copy / name).parent.mkdir(exist_ok=True)
             put(ROOT / name, copy / name)
 
 

@@ -20,15 +20,17 @@ static bool write_page(const ev_report *report, const char *title, const char *p
 static int make_report(const cli_common *common, int count, char **paths, const char *output, const char *title)
 {
     io_error error;
-    ev_report report = {NULL, 0};
+    ev_report report = {0};
     io_json_value **documents = io_alloc((size_t)count, sizeof *documents);
     bool good = true;
     for (int i = 0; i < count && good; i++) {
         documents[i] = io_json_read(paths[i], &error);
         good = documents[i] && ev_report_add(&report, paths[i], documents[i], &error);
     }
+    if (good && report.count == 0) good = io_fail(&error, "none of the files has a result that the page shows");
     good = good && write_page(&report, title, output, &error);
     if (good) cli_say(common, "%s: %zu results", output, report.count);
+    if (good && report.left_out) cli_say(common, "results without a section on the page: %zu files", report.left_out);
     if (good && common->json) {
         io_json json;
         io_json_begin(&json, stdout);
@@ -58,15 +60,16 @@ static const cli_option report_options[] = {
 
 const cli_command eval_report = {
     .name = "eval report",
-    .examples = "oxford.json brown.json -o report.html # one page",
+    .examples = "oxford.json brown.json -o report.html # one page\n"
+                "results/*.json -o report.html         # of all that make results measured",
     .summary = "all results on one page",
     .usage = "RESULT.json... -o REPORT.html [options]",
     .about =
         "Puts results on one page: a self-contained HTML file with tables, plots, and, where the protocol is the same, "
         "the paper's numbers beside ours. The RESULTs are what the benchmarks print with --json (oxford with --curves "
-        "for precision-recall curves, matching, hpatches, brown, sfm, pose), what keybits bench --json prints, and "
-        "what keybits train ablation --json prints. Descriptors of the same name in oxford and bench make the plot of "
-        "accuracy against cost.",
+        "for precision-recall curves, matching, hpatches, brown, sfm, pose, verify, scale), what keybits bench --json "
+        "and keybits train ablation --json print, and records of these as make results writes them (results/*.json). "
+        "Descriptors of the same name in oxford and bench make the plot of accuracy against cost.",
     .options = report_options,
     .least = 1,
     .most = CLI_ANY,

@@ -143,8 +143,8 @@ bool train_data_load(train_data *data, const train_options *o, bool octaves, cli
         return false;
     }
     const kbi_patch_set *set = &data->set;
-    data->hash = kbi_hash_bytes(KBI_HASH_START, set->label, set->patches * sizeof *set->label);
-    data->hash = kbi_hash_bytes(data->hash, set->pixels, set->patches * kbi_patch_bytes(set->side));
+    data->hash = kbi_sum_bytes(KBI_SUM_START, set->label, set->patches * sizeof *set->label);
+    data->hash = kbi_sum_bytes(data->hash, set->pixels, set->patches * kbi_patch_bytes(set->side));
     cli_say(common, "%zu patches of %zu points", set->patches, set->points);
     if (set->singletons) cli_say(common, "%zu patches left out, since no other shows their point", set->singletons);
     return true;

@@ -8,7 +8,7 @@
 #include "io/patch_file.h"
 #include "keybits/learn.h"
 #include "learn/augment.h"
-#include "learn/hash_bytes.h"
+#include "io/bytes.h"
 #include "learn/validate.h"
 
 extern const cli_command train_bad, train_bag, train_hashsift, train_ablation, train_compare, train_thresholds;

@@ -212,7 +212,7 @@ static int box_run(cli_common *common, void *context, int count, char **argument
     kb_learn_defaults(&job->o);
     char *text = box_settings(job);
     int code = CLI_FAILED;
-    if (!io_train_log_open(&job->log, log, kbi_hash_bytes(KBI_HASH_START, text, strlen(text)), job->o.bits,
+    if (!io_train_log_open(&job->log, log, kbi_sum_bytes(KBI_SUM_START, text, strlen(text)), job->o.bits,
                            job->shared.resume, &job->error)) {
         cli_error("%s", job->error.text);
     } else {

@@ -553,6 +553,14 @@ static int remove_run(cli_common *common, void *job, int count, char **arguments
     KB_INIT(info);
     kb_index_get_info(j->index.index, &info);
     cli_say(common, "%s: %zu images", j->output, info.images);
+    if (common->json) {
+        io_json json;
+        io_json_begin(&json, stdout);
+        io_json_object(&json, NULL);
+        io_json_string(&json, "index", j->output);
+        io_json_integer(&json, "images", (int64_t)info.images);
+        io_json_end(&json);
+    }
     return CLI_DONE;
 }
 

@@ -3,9 +3,10 @@
  *
  *     image -> keypoints -> descriptors -> matches -> geometry     and     descriptors -> words -> images (retrieval)
  *
- * This header is the public API of the pipeline and its manual: images, features, matches, geometry, and then what
- * fewer programs need. advanced.h adds tables of models, samples, pyramids, allocators and instruction sets, index.h
- * retrieval, and learn.h learning. The rules below hold for all. They compile as C99 and as C++11. The shortest program:
+ * This header is the public API of the pipeline and its manual: images, features, matches, geometry, memory, threads.
+ * advanced.h adds keypoints of other detectors, guided and stereo matching, tracking, tables of models, samples,
+ * pyramids, allocators and instruction sets; index.h adds retrieval, learn.h learning and collection.h collections of
+ * photographs. The rules below hold for all. They compile as C99 and as C++11. The shortest program:
  *
  *     kb_model_builtin("bad256", NULL, &model);
  *     KB_INIT(a);
@@ -207,7 +208,7 @@ typedef struct kb_features {
     uint32_t struct_size;
     int32_t width, height;  /* of the image, px; 0: unknown */
     kb_detector detector;   /* of the keypoints; it decides the scale at which they are described. 0: unknown */
-    int32_t revision;       /* of that detector (kb_detector_revision), which kb_detect sets; 0: unknown */
+    int32_t revision;       /* of that detector's arithmetic (advanced.h), which kb_detect sets; 0: unknown */
     int32_t max_size;       /* px: larger images were shrunk to this longer side first. Yours; 0: none, or unknown */
     size_t n;               /* the number of keypoints, rows and flags */
     size_t capacity;        /* the room in keypoints and flags, for kb_detect */
@@ -592,196 +593,6 @@ typedef struct kb_pair {
 KB_API kb_status kb_match_images(const kb_model *model, const kb_image *a, const kb_image *b,
                                  const kb_pair_options *options, kb_workspace *workspace, kb_pair *pair,
                                  kb_error *error);
-
-/* ------------------------------------------------------------------------------------------------ more of keypoints */
-
-/* Whether kb_detect would take these options: KB_OK, or its error. Both may be NULL. */
-KB_API kb_status kb_detect_options_check(const kb_detect_options *options, kb_error *error);
-
-/* The revision of a detector's arithmetic, from 1; 0 for another value. Keypoints of the same options are the same as long
- * as it is, whatever the version of the library: files compare keypoints by it. */
-KB_API int32_t kb_detector_revision(kb_detector detector);
-/* 1 when a detector has an option, by its name in kb_detect_options ("levels"); also for options that every detector
- * has. 0 for another value or name. kb_detect refuses options that its detector does not have. */
-KB_API int32_t kb_detector_has(kb_detector detector, const char *option);
-
-/* Keeps the n best keypoints, of any detector, by a selection rule, in place, strongest first; features->n becomes
- * min(n, features->n). Keypoints with a number that is not finite go last. features->width and height must be known;
- * rows and flags, which are not moved, must be NULL. workspace and error may be NULL. */
-KB_API kb_status kb_select(kb_selection selection, size_t n, kb_workspace *workspace, kb_features *features,
-                           kb_error *error);
-
-typedef struct kb_orient_options {
-    uint32_t struct_size;
-    kb_orientation orientation;
-    float scale; /* the preset of the keypoints' detector, up to 100. 0: the scale of features->detector; where that is
-                    unknown, an error */
-    const kb_parallel *parallel;
-} kb_orient_options;
-
-/* Computes the angles of keypoints of any detector, replacing those they have. A keypoint that is not finite, not
- * positive in size, or outside the image gets -1. The gradient rule uses a region of 2 x scale x size, the centroid
- * rule the disc of scale x size. confidence (n numbers, may be NULL) receives 1 - (height of the second peak / height
- * of the first), 0 to 1; a low value means that another view may give another angle. It is 0 with the other rules.
- * options, workspace and error may be NULL. */
-KB_API kb_status kb_orient(const kb_image *image, const kb_orient_options *options, kb_workspace *workspace,
-                           kb_features *features, float *confidence, kb_error *error);
-
-/* ----------------------------------------------------------------------------------------------- more ways to match */
-
-/* A row near another: its index in b, -1 where there is none, and the Hamming distance. */
-typedef struct kb_neighbour {
-    int32_t index;
-    float distance;
-} kb_neighbour;
-
-/* The k nearest rows of b (k from 1) for every row of a, by Hamming distance: neighbours has room for a->n x k; for
- * row i they begin at i x k, nearest first. Ties go to the lowest index; all-zero rows have no neighbours and are
- * none. Floats give KB_E_KIND. Of the options only parallel matters. options, workspace and error may be NULL. k = 2
- * costs what one neighbour costs; more costs more. */
-KB_API kb_status kb_match_knn(const kb_features *a, const kb_features *b, int32_t k, const kb_match_options *options,
-                              kb_workspace *workspace, kb_neighbour *neighbours, kb_error *error);
-
-/* The Hamming distance of two rows; -1 when one is NULL. */
-KB_API int32_t kb_hamming(const uint8_t *a, const uint8_t *b, size_t row_bytes);
-
-/* Where a query is expected in image b, for kb_match_guided: near a point, such as a map point's projection, a
- * keypoint's position predicted by a motion model or sent by a homography; or near a line, such as an epipolar one. A
- * guide with a number that is not finite finds nothing. */
-typedef struct kb_guide {
-    float x, y;
-    float radius;                 /* px; candidates lie within it of the point or the line */
-    float angle;                  /* of the query's keypoint, degrees; negative: none */
-    int32_t min_level, max_level; /* of kb_keypoint.octave, both included */
-    float line_x, line_y;         /* 0 and 0: a point. Else the direction of a line through it, of any length */
-    int32_t reserved[2];
-} kb_guide;
-
-/* Fills a guide per keypoint of a: the point where a homography sends it, with its angle turned as there; or its line
- * in image b, whose width and height must be known, by a fundamental matrix: (x2, y2, 1) model (x1, y1, 1)^T = 0.
- * geometry is KB_GEOMETRY_HOMOGRAPHY or KB_GEOMETRY_FUNDAMENTAL. All levels count. Distorted pixels have no lines:
- * undistort keypoints first (kb_camera_unproject). error may be NULL. */
-KB_API kb_status kb_guides_fill(kb_geometry geometry, const double model[9], const kb_features *a, const kb_features *b,
-                                float radius, kb_guide *guides, kb_error *error);
-
-typedef struct kb_guided_options {
-    uint32_t struct_size;
-    float max_ratio;         /* 0: off. Else keep distance < max_ratio x second, the second among the candidates */
-    float max_distance;      /* 0: off. Else keep distance <= max_distance; kb_model_info has thresholds per model */
-    int32_t ratio_per_level; /* 1: the ratio test is made only when both candidates have the same octave */
-    int32_t any_angle;       /* 0: drop matches whose rotation (angle in b minus the guide's) is not in the three most
-                                frequent of 30 bins. 1: keep them */
-    const kb_parallel *parallel;
-} kb_guided_options;
-
-/* Matches the rows of a, one guide each, with the keypoints of b that lie where the guide expects them. One to one:
- * of several queries with the same nearest keypoint the nearest query keeps it, of equal ones the first. Ties between
- * candidates go to the lowest index. `matches` has room for a->n; *count are written, in order of a. Rows are bits
- * without gaps; a needs no keypoints. a->n and b->n up to 2^25 - 1. options, workspace and error may be NULL. */
-KB_API kb_status kb_match_guided(const kb_features *a, const kb_guide *guides, const kb_features *b,
-                                 const kb_guided_options *options, kb_workspace *workspace, kb_match *matches,
-                                 size_t *count, kb_error *error);
-
-/* A left keypoint a, a right keypoint b, and where the left one is seen in the right image. */
-typedef struct kb_stereo_match {
-    int32_t a, b;
-    float distance;  /* Hamming */
-    float x;         /* in the right image, px, sub-pixel where images are given */
-    float disparity; /* x of the left keypoint minus x */
-} kb_stereo_match;
-
-typedef struct kb_stereo_options {
-    uint32_t struct_size;
-    float min_disparity;  /* px; 0: 0. Negative for cameras that converge */
-    float max_disparity;  /* px; 0: 10000. Focal length x baseline / nearest depth */
-    float row_tolerance;  /* 0: 0.065 of the left keypoint's size, at least 1 px; else px for all */
-    float max_scale;      /* 0: 1.3. The largest ratio of the two keypoints' sizes */
-    float max_distance;   /* 0: off */
-    float max_ratio;      /* 0: off */
-    const kb_image *left, *right; /* rectified, for sub-pixel disparities and a check of gray levels; NULL: neither */
-    const kb_parallel *parallel;
-} kb_stereo_options;
-
-/* Matches the keypoints of a rectified pair along rows. With images, the position in the right image is refined by the
- * sum of absolute differences of a window around it, and matches whose sum is far above the median are dropped.
- * `matches` has room for left->n; *count are written, in order of left; each b occurs at most once. left->n up to 2^19 -
- * 1, right->n up to 2^25 - 1; rows are bits without gaps. options, workspace and error may be NULL. */
-KB_API kb_status kb_match_stereo(const kb_features *left, const kb_features *right, const kb_stereo_options *options,
-                                 kb_workspace *workspace, kb_stereo_match *matches, size_t *count, kb_error *error);
-
-typedef struct kb_refine_options {
-    uint32_t struct_size;
-    float scale;           /* the preset of the keypoints' detector, up to 100. 0: the scale of a's detector; where that
-                              is unknown, an error */
-    int32_t iterations;    /* steps per match at most; 0: 10; up to 1000. Most matches take four. */
-    float max_shift;       /* 0: 0.3; up to 1. How far a point may move, relative to the region's width */
-    float min_correlation; /* 0: 0.5; above 0, up to 1. Min correlation of the two aligned regions */
-    const kb_parallel *parallel;
-} kb_refine_options;
-
-/* The points of n matches as kb_match_points gives them, with the points of image b refined to sub-pixel accuracy: the
- * region of 0.7 x scale x size around a's keypoint is aligned with image b by an affine map, invariant to gain and
- * offset of the light, starting from position, size and angle of b's keypoint. correlations (n floats, may be NULL)
- * receives the correlation of the aligned regions, up to 1. It is 0 for a match that could not be refined and keeps the
- * points of its keypoints: the region has no structure, the point moved too far or out of the image, the correlation is
- * too low, or a keypoint is not finite, has no positive size or lies outside its image. KB_E_ARGUMENT when a match has
- * an index outside a or b. images are the two images, a's first. options, workspace and error may be NULL. */
-KB_API kb_status kb_match_refine(const kb_image images[2], const kb_features *a, const kb_features *b,
-                                 const kb_match *matches, size_t n, const kb_refine_options *options,
-                                 kb_workspace *workspace, kb_point_pair *pairs, float *correlations, kb_error *error);
-
-/* --------------------------------------------------------------------------------------------- points over frames */
-
-typedef struct kb_track_options {
-    uint32_t struct_size;
-    int32_t levels;          /* 0: 4; 1 to 8 resolutions, each half of the one before. Motion up to about 6 px x
-                                2^(levels - 1) is found */
-    int32_t iterations;      /* 0: 10; 1 to 1000 steps per level at most */
-    float min_correlation;   /* 0: 0.7; up to 1: of the windows of 16 x 16 px. Brightness and contrast may change */
-    float max_error;         /* px, 0: 0.5: followed back, a point must return this close to where it was */
-    int32_t predicted;       /* 1: `to` has guesses of the places, such as a gyroscope's; 0: points stay where they are.
-                                Of kb_track_points */
-    const kb_parallel *parallel;
-    /* kb_tracker */
-    int32_t max_points;      /* 0: 300; up to 1000000 */
-    int32_t mask_margin;     /* px, 0 to 65535: distance of new points from what the mask hides */
-    const kb_detect_options *detect; /* new points. NULL: defaults. max_keypoints, mask, mask_margin and parallel are not
-                                used, mask must be NULL */
-} kb_track_options;
-
-/* Follows the places of keypoints from image a to image b by pyramidal alignment of the windows around them
- * (Lucas-Kanade), forward and back. `to` has room for from->n keypoints (capacity; otherwise KB_E_SPACE) and receives
- * from's with their places in image b; correlations (n) receives the likeness of the windows, up to 1. A keypoint that
- * is lost has correlation 0 and stays where it was; one outside the image, NaN too, is lost. options, workspace and
- * error may be NULL. */
-KB_API kb_status kb_track_points(const kb_image *a, const kb_image *b, const kb_features *from,
-                                 const kb_track_options *options, kb_workspace *workspace, kb_features *to,
-                                 float *correlations, kb_error *error);
-
-/* A point that is followed from frame to frame. */
-typedef struct kb_track {
-    uint64_t id;          /* from 0, given once */
-    float x, y;           /* in this frame */
-    float last_x, last_y; /* in the frame before; the same as x, y for a new point */
-    float correlation;    /* with the frame before; 1 for a new point */
-    int32_t age;          /* frames that it was followed through: 0 for a new point */
-} kb_track;
-
-/* Follows points over the frames of a camera, and adds new ones where there are none. It keeps a copy of the last frame,
- * and serves one call at a time; options->parallel must outlive it. options and error may be NULL. Release with
- * kb_tracker_free. */
-typedef struct kb_tracker kb_tracker;
-KB_API kb_status kb_tracker_create(const kb_track_options *options, const kb_allocator *allocator, kb_tracker **out,
-                                   kb_error *error);
-KB_API void kb_tracker_free(kb_tracker *tracker);
-/* Takes the next frame. tracks has room for max_points, otherwise KB_E_SPACE; *count receives how many there are: first
- * the tracks of before, in their order, without lost ones and ones on the mask, then new ones. With fewer than
- * 0.9 max_points, the strongest keypoint of every cell of the image that has no point becomes one; max_points cells
- * cover the image. mask (8-bit, the size of the image; may be NULL) hides where it is 0. A frame of another size starts
- * anew, and so does the frame after one that memory did not suffice for. image NULL: a frame is missing; all points are
- * forgotten, ids go on. */
-KB_API kb_status kb_tracker_add(kb_tracker *tracker, const kb_image *image, const kb_image *mask,
-                                kb_workspace *workspace, kb_track *tracks, size_t capacity, size_t *count);
 
 /* ----------------------------------------------------------------------------------------------------------- memory */
 

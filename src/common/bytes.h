@@ -50,11 +50,18 @@ static inline void kbi_put_f64(uint8_t *to, double v)
     kbi_put_u64(to, bits);
 }
 
-/* FNV-1a over 64-bit words instead of bytes, so that gigabytes are checked in a second; size is a multiple of 8. */
+/* FNV-1a with 64 bits: ids of models, stamps of files, names of cached results. */
 #define KBI_SUM_START 0xcbf29ce484222325u
+#define KBI_SUM_PRIME 0x100000001b3u
+static inline uint64_t kbi_sum_bytes(uint64_t sum, const void *data, size_t size)
+{
+    for (size_t i = 0; i < size; i++) sum = (sum ^ ((const uint8_t *)data)[i]) * KBI_SUM_PRIME;
+    return sum;
+}
+/* The same over words instead of bytes, so that gigabytes are checked in a second; size is a multiple of 8. */
 static inline uint64_t kbi_sum_words(uint64_t sum, const uint8_t *data, size_t size)
 {
-    for (size_t i = 0; i < size; i += 8) sum = (sum ^ kbi_get_u64(data + i)) * 0x100000001b3u;
+    for (size_t i = 0; i < size; i += 8) sum = (sum ^ kbi_get_u64(data + i)) * KBI_SUM_PRIME;
     return sum;
 }
 

@@ -56,18 +56,27 @@ bool kbi_search_allows(const kbi_search *s, int32_t x, int32_t y)
     return is_allowed(s->options->mask, s->level->factor, x, y);
 }
 
-/* One search of a part of a level per task. */
+/* Tasks share the strips of some levels, one after the other from the coarsest level on, by the pixels in them. */
 typedef struct search_tasks {
     const kbi_corners *corners;
-    int32_t level, pieces;
-    bool probe;         /* a sample of the rows only */
+    int32_t first, end; /* levels */
+    int32_t strip;      /* rows; of a probe only the middle ones are searched */
+    bool probe;
+    size_t columns; /* of all strips */
+    int32_t pieces;
     kbi_search *search; /* per task: list and scratch */
+    kbi_peaks *lists;   /* of several tasks */
 } search_tasks;
 
 static float level_weight(const kbi_corners *c, const kbi_level *level)
 {
     double power = c->scheme->weight_power * c->measure->power;
     return power > 0 ? (float)kbi_exp(power * kbi_log(level->factor)) : 1;
+}
+
+static size_t strips_of(const search_tasks *t, const kbi_level *level)
+{
+    return (size_t)((level->height - 2 * t->corners->border + t->strip - 1) / t->strip);
 }
 
 /* A probe searches PROBE_ROWS in the middle of every PROBE_STEP rows. */
@@ -83,36 +92,51 @@ static void search_probes(const kbi_corners *c, kbi_search *s, int32_t from, int
     }
 }
 
+static void search_strips(const search_tasks *t, kbi_search *s, int32_t number, size_t from, size_t to)
+{
+    const kbi_corners *c = t->corners;
+    const kbi_level *level = &c->levels.level[number];
+    int32_t bottom = level->height - c->border;
+    s->level = level;
+    s->number = (uint8_t)number;
+    s->weight = level_weight(c, level);
+    s->left = c->border;
+    s->right = level->width - c->border;
+    s->top = c->border + (int32_t)from * t->strip;
+    s->bottom = kbi_min_i(c->border + (int32_t)to * t->strip, bottom);
+    if (t->probe) search_probes(c, s, s->top, s->bottom);
+    else c->measure->search(s);
+}
+
+/* The strips that begin between two numbers of columns. */
 static void search_task(void *context, int32_t piece)
 {
     const search_tasks *t = context;
-    const kbi_corners *c = t->corners;
-    const kbi_level *level = &c->levels.level[t->level];
+    size_t from = kbi_piece(t->columns, t->pieces, piece), to = kbi_piece(t->columns, t->pieces, piece + 1), before = 0;
     kbi_search s = t->search[piece];
-    int32_t strip = t->probe ? PROBE_STEP : c->job->options.cell_size, rows = level->height - 2 * c->border;
-    size_t strips = (size_t)((rows + strip - 1) / strip);
-    s.level = level;
-    s.number = (uint8_t)t->level;
-    s.weight = level_weight(c, level);
     s.probe = t->probe;
-    s.left = c->border;
-    s.right = level->width - c->border;
-    s.top = c->border + kbi_min_i((int32_t)kbi_piece(strips, t->pieces, piece) * strip, rows);
-    s.bottom = c->border + kbi_min_i((int32_t)kbi_piece(strips, t->pieces, piece + 1) * strip, rows);
-    if (t->probe) search_probes(c, &s, s.top, s.bottom);
-    else if (s.top < s.bottom) c->measure->search(&s);
+    for (int32_t i = t->end - 1; i >= t->first; i--) {
+        const kbi_level *level = &t->corners->levels.level[i];
+        size_t width = (size_t)level->width, strips = strips_of(t, level);
+        size_t first = from > before ? kbi_min_z((from - before + width - 1) / width, strips) : 0;
+        size_t end = to > before ? kbi_min_z((to - before + width - 1) / width, strips) : 0;
+        if (first < end) search_strips(t, &s, i, first, end);
+        before += strips * width;
+    }
 }
 
 /* A task alone adds to the list of all levels; several have lists of their own, which are joined in order. */
-static void search_level(kbi_corners *c, search_tasks *t, int32_t level)
+static void search(kbi_corners *c, search_tasks *t, int32_t first, int32_t end)
 {
-    t->level = level;
-    for (int32_t i = 0; i < t->pieces && t->pieces > 1; i++) kbi_peaks_start(t->search[i].peaks, c->peaks.least);
+    t->first = first;
+    t->end = end;
+    t->strip = t->probe ? PROBE_STEP : c->job->options.cell_size;
+    t->columns = 0;
+    for (int32_t i = first; i < end; i++)
+        t->columns += strips_of(t, &c->levels.level[i]) * (size_t)c->levels.level[i].width;
+    for (int32_t i = 0; i < t->pieces && t->lists; i++) kbi_peaks_start(&t->lists[i], c->peaks.least);
     kbi_parallel_run(c->job->options.parallel, t->pieces, search_task, t);
-    for (int32_t i = 0; i < t->pieces && t->pieces > 1; i++) {
-        const kbi_peaks *found = t->search[i].peaks;
-        for (size_t k = 0; k < found->count; k++) kbi_peaks_add(&c->peaks, found->peak[k]);
-    }
+    if (t->lists) kbi_peaks_join(&c->peaks, t->lists, t->pieces);
 }
 
 static bool search_get(kbi_corners *c, search_tasks *t)
@@ -121,16 +145,16 @@ static bool search_get(kbi_corners *c, search_tasks *t)
     size_t keep = peaks_to_keep(c, 0), scratch = c->measure->scratch_bytes(c->job->image.width);
     *t = (search_tasks){.corners = c, .pieces = c->levels.threads > 1 ? 2 * c->levels.threads : 1};
     t->search = kbi_workspace_get(workspace, (size_t)t->pieces * sizeof *t->search);
-    kbi_peaks *lists = kbi_workspace_get(workspace, (size_t)t->pieces * sizeof *lists);
-    if (!t->search || !lists) return false;
+    if (t->pieces > 1) t->lists = kbi_workspace_get(workspace, (size_t)t->pieces * sizeof *t->lists);
+    if (!t->search || (t->pieces > 1 && !t->lists)) return false;
     for (int32_t i = 0; i < t->pieces; i++) {
         kbi_peaks list = {.count = 0};
         void *memory = kbi_workspace_get(workspace, scratch);
-        if (!memory || (t->pieces > 1 && !list_get(c, keep, &list))) return false;
+        if (!memory || (t->lists && !list_get(c, keep, &list))) return false;
         if (workspace->measures) continue;
-        lists[i] = list;
+        if (t->lists) t->lists[i] = list;
         t->search[i] = (kbi_search){.options = &c->job->options, .kernels = c->kernels, .scratch = memory,
-                                    .peaks = t->pieces > 1 ? &lists[i] : &c->peaks};
+                                    .peaks = t->lists ? &t->lists[i] : &c->peaks};
     }
     return true;
 }
@@ -151,7 +175,7 @@ static float guess_least(kbi_corners *c, search_tasks *t)
     if (!c->measure->skips || pixels < 2.0 * PEAK_PIXELS * (double)keep) return 0;
     kbi_peaks_start_level(&c->peaks, (size_t)(PROBE_MARGIN * (double)keep * PROBE_ROWS / PROBE_STEP) + 16, 0);
     t->probe = true;
-    for (int32_t i = c->levels.count - 1; i >= 0; i--) search_level(c, t, i);
+    search(c, t, 0, c->levels.count);
     t->probe = false;
     float least = c->peaks.least;
     c->peaks.keep = keep;
@@ -165,7 +189,7 @@ static void search_all(kbi_corners *c, search_tasks *t)
     float least = guess_least(c, t);
     for (bool again = true; again; least = 0) {
         kbi_peaks_start(&c->peaks, least);
-        for (int32_t i = c->levels.count - 1; i >= 0; i--) search_level(c, t, i);
+        search(c, t, 0, c->levels.count);
         again = least > 0 && c->peaks.count < c->peaks.keep;
     }
 }
@@ -178,7 +202,7 @@ static void search_one_by_one(kbi_corners *c, search_tasks *t)
         kbi_levels_build(&c->levels, i);
         if (c->scheme->per_level)
             kbi_peaks_start_level(&c->peaks, peaks_to_keep(c, i), -FLT_MAX); /* Harris's is below 0 on edges */
-        search_level(c, t, i);
+        search(c, t, i, i + 1);
         if (c->scheme->per_level) kbi_peaks_prune(&c->peaks);
     }
 }

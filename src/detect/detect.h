@@ -72,9 +72,9 @@ typedef struct kbi_resize_map {
     uint8_t *pair, *mix;
     int32_t group; /* pixels per group: resize_group of the kernels (kernels.h) */
 } kbi_resize_map;
-/* Fills the map for n pixels, `factor` px of the larger image apart, centre i at (i + 0.5) factor - 0.5; kept inside
- * 0..larger - 1. */
-void kbi_resize_plan(kbi_resize_map map, int32_t n, double factor, int32_t larger);
+/* Fills the map from pixel `from` to n - 1, `factor` px of the larger image apart, centre i at (i + 0.5) factor - 0.5;
+ * kept inside 0..larger - 1. The pixels before `from` are planned. */
+void kbi_resize_plan(kbi_resize_map map, int32_t from, int32_t n, double factor, int32_t larger);
 /* One entry of the map: returns the index; *weight receives the weight. */
 int32_t kbi_resize_place(int32_t i, double factor, int32_t larger, uint8_t *weight);
 /* out[i] = (a[i] (128 - weight) + b[i] weight + 64) / 128 */

@@ -22,8 +22,8 @@ static void resize_task(void *context, int32_t piece)
     const kbi_levels *l = context;
     const kbi_level *from = &l->level[l->target - 1], *to = &l->level[l->target];
     uint8_t *blended = l->blended + (size_t)piece * kbi_round_up((size_t)l->level[0].width);
-    int32_t end = (int32_t)kbi_piece((size_t)to->height, l->threads, piece + 1);
-    for (int32_t y = (int32_t)kbi_piece((size_t)to->height, l->threads, piece); y < end; y++) {
+    int32_t end = (int32_t)kbi_piece((size_t)to->height, l->pieces, piece + 1);
+    for (int32_t y = (int32_t)kbi_piece((size_t)to->height, l->pieces, piece); y < end; y++) {
         const uint8_t *a = from->data + l->rows.index[y] * from->stride;
         bool as_it_is = l->rows.weight[y] == 0 && !l->in_place; /* in its own place a level needs a copy of the row */
         if (!as_it_is) l->kernels->blend_rows(a, a + from->stride, from->width, l->rows.weight[y], blended);
@@ -66,12 +66,25 @@ bool kbi_levels_get(kbi_levels *levels, kb_workspace *workspace)
     return kbi_levels_maps_get(levels, workspace);
 }
 
+/* A map is the same for all levels, but for the last PLAN_END pixels, which may lie behind the last one of the larger
+ * level: an image of n px becomes one of n / step + 0.5. */
+#define PLAN_END 3
+
+static void plan(kbi_resize_map map, const kbi_levels *levels, int32_t level, int32_t n, int32_t larger)
+{
+    kbi_resize_plan(map, level == 1 ? 0 : kbi_max_i(n - PLAN_END, 0), n, levels->step, larger);
+}
+
+/* Waking a thread for a level of fewer pixels takes longer than building it. */
+#define WORTH_THREADS (1 << 16)
+
 void kbi_levels_build(kbi_levels *levels, int32_t level)
 {
     if (level == 0) return;
     const kbi_level *from = &levels->level[level - 1], *to = from + 1;
-    kbi_resize_plan(levels->columns, to->width, levels->step, from->width);
-    kbi_resize_plan(levels->rows, to->height, levels->step, from->height);
+    plan(levels->columns, levels, level, to->width, from->width);
+    plan(levels->rows, levels, level, to->height, from->height);
     levels->target = level;
-    kbi_parallel_run(levels->parallel, levels->threads, resize_task, levels);
+    levels->pieces = (int64_t)to->width * to->height < WORTH_THREADS ? 1 : levels->threads;
+    kbi_parallel_run(levels->parallel, levels->pieces, resize_task, levels);
 }

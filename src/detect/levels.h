@@ -22,7 +22,7 @@ typedef struct kbi_levels {
     int32_t threads;
     const kb_parallel *parallel;
     const kbi_detect_kernels *kernels;
-    int32_t target; /* the level being built */
+    int32_t target, pieces; /* the level being built, and by how many tasks */
     kbi_resize_map columns, rows;
     uint8_t *blended; /* a row of the level before, per task */
 } kbi_levels;
@@ -33,7 +33,7 @@ void kbi_levels_plan(kbi_levels *levels, const kb_image *image, int32_t most, do
 bool kbi_levels_maps_get(kbi_levels *levels, kb_workspace *workspace);
 /* Memory for the levels and the maps. */
 bool kbi_levels_get(kbi_levels *levels, kb_workspace *workspace);
-/* Builds a level out of the one before it; level 0 is the image. */
+/* Builds a level out of the one before it, which was built last; level 0 is the image. */
 void kbi_levels_build(kbi_levels *levels, int32_t level);
 
 static inline const uint8_t *kbi_level_pixel(const kbi_level *level, int32_t x, int32_t y)

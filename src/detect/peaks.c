@@ -24,7 +24,7 @@ void kbi_peaks_raise(kbi_peaks *peaks)
     while (peaks->stronger >= peaks->keep && peaks->stronger > 0)
         peaks->stronger -= peaks->histogram[++peaks->bin];
     float least = least_of_bin(peaks->bin);
-    if (least > peaks->least) peaks->least = least;
+    if (peaks->bin > 0 && least > peaks->least) peaks->least = least; /* the lowest bin has no bound */
 }
 
 /* Responses whose order (kbi_float_order) begins as that of the `keep`-th strongest: what is above them stays, and
@@ -103,6 +103,30 @@ void kbi_peaks_make_room(kbi_peaks *peaks)
         if (peaks->peak[i].response >= peaks->least) peaks->peak[kept++] = peaks->peak[i];
     peaks->count = kept;
     if (kept + peaks->keep / 32 >= peaks->room) kbi_peaks_prune(peaks);
+}
+
+/* What was added to a list, before or after it dropped some of it. */
+static void add_histogram(kbi_peaks *peaks, const kbi_peaks *list)
+{
+    for (int32_t i = 0; i < KBI_PEAK_BINS; i++) {
+        peaks->histogram[i] += list->histogram[i];
+        if (i > peaks->bin) peaks->stronger += list->histogram[i];
+    }
+}
+
+void kbi_peaks_join(kbi_peaks *peaks, const kbi_peaks *lists, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++) add_histogram(peaks, &lists[i]);
+    kbi_peaks_raise(peaks);
+    int32_t bin = peaks->bin;
+    peaks->bin = 0; /* until they have come, the list does not hold what the histogram counts */
+    for (int32_t i = 0; i < count; i++)
+        for (size_t k = 0; k < lists[i].count; k++) {
+            if (peaks->count == peaks->room) kbi_peaks_make_room(peaks);
+            peaks->peak[peaks->count] = lists[i].peak[k]; /* who is strong enough cannot be predicted */
+            peaks->count += lists[i].peak[k].response >= peaks->least;
+        }
+    peaks->bin = bin;
 }
 
 void kbi_peaks_start(kbi_peaks *peaks, float least)

@@ -77,6 +77,8 @@ static inline void kbi_peaks_add(kbi_peaks *peaks, kbi_peak peak)
     peaks->stronger += bin > peaks->bin;
     if (peaks->stronger >= peaks->keep && peaks->stronger > 0) kbi_peaks_raise(peaks);
 }
+/* Adds the peaks of `count` lists, one after the other. */
+void kbi_peaks_join(kbi_peaks *peaks, const kbi_peaks *lists, int32_t count);
 /* Keeps the `keep` strongest, in their order. */
 void kbi_peaks_prune(kbi_peaks *peaks);
 

@@ -15,9 +15,9 @@ int32_t kbi_resize_place(int32_t i, double factor, int32_t larger, uint8_t *weig
     return index;
 }
 
-void kbi_resize_plan(kbi_resize_map map, int32_t n, double factor, int32_t larger)
+void kbi_resize_plan(kbi_resize_map map, int32_t from, int32_t n, double factor, int32_t larger)
 {
-    for (int32_t i = 0, first = 0; i < n; i++) {
+    for (int32_t i = from, first = map.pair ? from - from % map.group : 0; i < n; i++) {
         int32_t index = map.index[i] = kbi_resize_place(i, factor, larger, &map.weight[i]);
         if (!map.pair) continue;
         if (i == first + map.group) first = i;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* -Os: runs once per image, file or model. */
 /* The id of a model: FNV-1a over everything that decides the bits of its descriptors. */
+#include "common/bytes.h"
 #include "model/model.h"
 
 /* Revision of the arithmetic per kind and sampler. A change of code that gives other bits for the same tables adds one
@@ -16,21 +17,15 @@ static const uint32_t revisions[][KB_SAMPLER_CELLS + 1] = {
 
 uint32_t kbi_model_revision(kb_kind kind, kb_sampler sampler) { return revisions[kind][sampler]; }
 
-static uint64_t hash_bytes(uint64_t hash, const uint8_t *data, size_t size)
-{
-    for (size_t i = 0; i < size; i++) hash = (hash ^ data[i]) * 0x100000001b3u;
-    return hash;
-}
-
 static uint64_t hash_word(uint64_t hash, uint32_t w)
 {
     const uint8_t bytes[4] = {(uint8_t)w, (uint8_t)(w >> 8), (uint8_t)(w >> 16), (uint8_t)(w >> 24)};
-    return hash_bytes(hash, bytes, sizeof bytes);
+    return kbi_sum_bytes(hash, bytes, sizeof bytes);
 }
 
 uint64_t kbi_model_id(const kb_model_spec *spec, uint32_t revision)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = KBI_SUM_START;
     uint32_t support;
     memcpy(&support, &spec->support, sizeof support);
     hash = hash_word(hash, (uint32_t)spec->kind);
@@ -40,7 +35,7 @@ uint64_t kbi_model_id(const kb_model_spec *spec, uint32_t revision)
     hash = hash_word(hash, (uint32_t)spec->root);
     for (int32_t i = 0; i < spec->bits; i++) {
         uint8_t row[KBI_TABLE_ROW_MAX];
-        hash = hash_bytes(hash, row, kbi_table_row_write(spec, i, row));
+        hash = kbi_sum_bytes(hash, row, kbi_table_row_write(spec, i, row));
     }
     if (spec->sift_support != 0) { /* what belongs to keypoints of SIFT detectors; ids from before it stay */
         memcpy(&support, &spec->sift_support, sizeof support);

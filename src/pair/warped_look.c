@@ -20,7 +20,6 @@
 #define SEARCH_PX 8.0    /* where a match is sought, unless two thresholds are more; */
 #define WIDE_PX 16.0     /* while corners move by more than CLOSE_PX, */
 #define WIDE_ROUNDS 6    /* so often at most */
-#define MAX_WARPS 2      /* the second one where corners have moved by more than WIDE_PX */
 #define CLOSE_PX 5.0     /* the last time */
 #define SEARCH_LEVELS 8  /* of the pyramid, up and down */
 #define MIN_SHARE 0.5    /* of these matches that must agree with the homography; by chance a quarter at most would */
@@ -189,9 +188,8 @@ static kb_status match_on(pair_job *job, const pair_side *other, const double *f
 static kb_status warp_side(pair_job *job, const double h[9], pair_side *warped, pair_look *out)
 {
     warped->keypoints = kbi_workspace_array(job->workspace, job->capacity, sizeof *warped->keypoints);
-    out->b = kbi_workspace_array(job->workspace, job->capacity, sizeof *out->b);
     warped->rows = kbi_workspace_array(job->workspace, job->capacity, (size_t)job->model->row_bytes);
-    if (!warped->keypoints || !out->b || !warped->rows) return KB_E_MEMORY;
+    if (!warped->keypoints || !warped->rows) return KB_E_MEMORY;
     kb_status status = kbi_pair_warp(job, h, &warped->gray);
     if (status == KB_OK) status = find_keypoints(job, h, &warped->gray, warped, out->b);
     if (status == KB_OK) status = kbi_pair_describe_side(job, warped, 0);
@@ -199,9 +197,40 @@ static kb_status warp_side(pair_job *job, const double h[9], pair_side *warped, 
     return status;
 }
 
-kb_status kbi_pair_warped_look(pair_job *job, const pair_look *found, pair_look *out)
+/* Warps by the homography in out->fit, which the geometry found replaces. */
+static kb_status warp_once(pair_job *job, pair_look *out)
 {
     pair_side warped = {0};
+    double h[9];
+    memcpy(h, out->fit.model, sizeof h);
+    kb_status status = warp_side(job, h, &warped, out);
+    return status == KB_OK ? match_on(job, &warped, h, h, out) : status;
+}
+
+/* A second warp is tried where the first one has moved the corners far, and replaces it where it has more places. */
+static kb_status warp_twice(pair_job *job, const double h[9], pair_look *out)
+{
+    const size_t n = job->sides[0].n;
+    pair_look second = *out;
+    out->b = kbi_workspace_array(job->workspace, job->capacity, sizeof *out->b);
+    second.b = kbi_workspace_array(job->workspace, job->capacity, sizeof *second.b);
+    second.matches = kbi_workspace_array(job->workspace, n, sizeof *second.matches);
+    second.inliers = kbi_workspace_get(job->workspace, n);
+    if (!out->b || !second.b || !second.matches || !second.inliers) return KB_E_MEMORY;
+    size_t mark = kbi_workspace_mark(job->workspace);
+    memcpy(out->fit.model, h, 9 * sizeof *h);
+    kb_status status = warp_once(job, out);
+    if (status != KB_OK || out->fit.result != KB_FIT_FOUND || corners_apart(job, h, h, out->fit.model) <= WIDE_PX)
+        return status;
+    kbi_workspace_rewind(job->workspace, mark);
+    second.fit = out->fit;
+    status = warp_once(job, &second);
+    if (status == KB_OK && second.fit.result == KB_FIT_FOUND && second.fit.places >= out->fit.places) *out = second;
+    return status;
+}
+
+kb_status kbi_pair_warped_look(pair_job *job, const pair_look *found, pair_look *out)
+{
     bool same = keeps_shape(job, found);
     kb_status status = KB_OK;
     out->angles = same ? found->angles : KB_LOOK_UPRIGHT;
@@ -212,16 +241,5 @@ kb_status kbi_pair_warped_look(pair_job *job, const pair_look *found, pair_look 
     for (int k = 0; k < (same ? 2 : 1) && status == KB_OK; k++) status = kbi_pair_describe(job, k, out);
     if (status != KB_OK) return status;
     if (same) return match_on(job, &job->sides[1], NULL, found->fit.model, out);
-    double h[9];
-    memcpy(h, found->fit.model, sizeof h);
-    size_t mark = kbi_workspace_mark(job->workspace);
-    for (int warps = 1; warps <= MAX_WARPS; warps++) {
-        kbi_workspace_rewind(job->workspace, mark);
-        status = warp_side(job, h, &warped, out);
-        if (status == KB_OK) status = match_on(job, &warped, h, h, out);
-        if (status != KB_OK || out->fit.result != KB_FIT_FOUND) return status;
-        if (corners_apart(job, h, h, out->fit.model) <= WIDE_PX) return KB_OK;
-        memcpy(h, out->fit.model, sizeof h);
-    }
-    return KB_OK;
+    return warp_twice(job, found->fit.model, out);
 }

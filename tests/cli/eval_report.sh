@@ -38,7 +38,24 @@ mkdir data
 mv set data/oxford
 MODELS=bad256 ENERGY=0.1 REPEATS=1 run bash "$KEYBITS_SOURCE/scripts/paper-report" "$(dirname "$KEYBITS")" data paper
 says "brown: left out"
-for words in "paper-like" "Cost per frame" ">bad256<"; do holds paper/report.html "$words"; done
+for words in "paper-like" "Cost per frame" "Mean matching accuracy" ">bad256<"; do holds paper/report.html "$words"; done
+
+# records, as scripts/results writes them: one section each, with the command; what has no section is counted
+for rule in grid anms; do
+    printf '{"command": "keybits eval oxford --select %s", "commit": "0123abcd", "date": "2026-01-02", "machine": {"processor": "A & B"}, "result": ' $rule
+    cat oxford.json
+    echo '}'
+done >records.txt
+awk '/^{"command"/ { n++ } { print > ("record" n ".json") }' records.txt
+echo '{"command": "bench/kernels", "result": ["ns per", "1 2"]}' >lines.json
+echo '{"command": "keybits eval verify", "result": {"benchmark": "verify", "model": "bag256", "unrelated": {"pairs": 1080, "verified": 7}}}' >verify.json
+echo '{"benchmark": "scale", "detector": "hessian", "scales": [{"scale": 1.5, "keypoints": 500, "repeated": 68.7, "sized": 85.3}]}' >scale.json
+run "$KEYBITS" eval report record1.json record2.json lines.json verify.json scale.json -o records.html
+says "6 results"
+says "results without a section on the page: 1"
+for words in "--select grid" "--select anms" "commit 0123abcd" "A &amp; B" ">1080<" "size follows" "68.7"; do holds records.html "$words"; done
+[ "$(grep -c "Image matching: " records.html)" = 2 ] || fail "two runs of one set in one table"
+refuse 1 "none of the files" "$KEYBITS" eval report lines.json -o x.html
 
 refuse 2 "takes results" "$KEYBITS" eval report -o x.html
 refuse 2 "-o REPORT.html" "$KEYBITS" eval report oxford.json

@@ -57,7 +57,8 @@ run "$KEYBITS" index build 1.pgm 3.pgm 5.pgm -o odd.kbi
 run "$KEYBITS" index build 1.pgm 2.pgm 3.pgm 4.pgm 5.pgm -o five.kbi
 run "$KEYBITS" index remove all.kbi 6.pgm -o less.kbi
 same less.kbi five.kbi
-run "$KEYBITS" index remove less.kbi 2.pgm 4.pgm
+run "$KEYBITS" index remove less.kbi 2.pgm 4.pgm --json >removed.json
+holds removed.json '"index": "less.kbi"'
 run "$KEYBITS" index list less.kbi >list.txt
 printf '%d.pgm\n' 1 3 5 >expected.txt
 same list.txt expected.txt

@@ -81,7 +81,7 @@ cat >"$work/main.c" <<'END'
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <keybits/keybits.h>
+#include <keybits/advanced.h>
 
 static kb_keypoint keypoints[100], best[100];
 

@@ -24,8 +24,8 @@ C
 # The checks of the hash see the library from inside: both are one translation unit.
 {
     echo '#include "keybits.c"'
-    cat "$KEYBITS_SOURCE/tests/arrays.h" "$KEYBITS_SOURCE/tests/hash/hash_everything.c" |
-        grep -vE '^#include ("common/common.h"|"../arrays.h"|.keybits/)'
+    cat "$KEYBITS_SOURCE"/tests/{arrays.h,hash/hash.h,hash/hash_*.c} |
+        grep -vE '^#include ("common/common.h"|"../arrays.h"|"hash.h"|.keybits/)'
 } >hash.c
 
 warnings=(-Wall -Wextra -Wshadow -Wconversion -Werror)

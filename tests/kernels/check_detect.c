@@ -25,7 +25,7 @@ void check_resize(const kbi_kernels *c, const kbi_kernels *t)
                               guarded(2 * less), t->detect->resize_group};
         expected = guarded(less);
         found = guarded(less);
-        kbi_resize_plan(map, n, factor, width);
+        kbi_resize_plan(map, 0, n, factor, width);
         c->detect->resize_row(a, width, map, n, expected);
         t->detect->resize_row(a, width, map, n, found);
         same("resize_row", expected, found, less);

@@ -2,6 +2,7 @@
 /* src/detect: the row functions and the scale space against plain definitions. */
 #include "common/cpu.h"
 #include "detect/kernels.h"
+#include "detect/levels.h"
 #include "detect/sift_space.h"
 #include "detected.h"
 #include "image/image.h"
@@ -116,7 +117,7 @@ static void test_resize_keeps_a_ramp(void **state)
     for (int i = 0; i < W; i++) in[i] = (uint8_t)i;
     kbi_resize_map map = {index, weight, pair, mix, 8};
     int32_t n = (int32_t)(W / 1.2);
-    kbi_resize_plan(map, n, 1.2, W);
+    kbi_resize_plan(map, 0, n, 1.2, W);
     kbi_resize_row(in, W, map, n, out);
     for (int32_t i = 0; i < n; i++) {
         assert_in_range(index[i], 0, W - 2);
@@ -126,6 +127,52 @@ static void test_resize_keeps_a_ramp(void **state)
     for (int i = 0; i < W; i++) other[i] = (uint8_t)(255 - i);
     kbi_blend_rows(in, other, W, 32, out);
     for (int i = 0; i < W; i++) assert_true(fabs(out[i] - (0.75 * in[i] + 0.25 * other[i])) <= 0.51);
+}
+
+static int32_t blend(int32_t a, int32_t b, int32_t weight)
+{
+    return (a * (KBI_RESIZE_ONE - weight) + b * weight + KBI_RESIZE_ONE / 2) / KBI_RESIZE_ONE;
+}
+
+/* Each pixel by itself, from the level before. */
+static void assert_resized(const kbi_level *from, const kbi_level *to, double step)
+{
+    for (int32_t y = 0; y < to->height; y++)
+        for (int32_t x = 0; x < to->width; x++) {
+            uint8_t across, down;
+            const uint8_t *a = kbi_level_pixel(from, 0, kbi_resize_place(y, step, from->height, &down));
+            const uint8_t *b = a + (down ? from->stride : 0);
+            int32_t i = kbi_resize_place(x, step, from->width, &across), k = i + (across > 0);
+            assert_int_equal(*kbi_level_pixel(to, x, y),
+                             blend(blend(a[i], b[i], down), blend(a[k], b[k], down), across));
+        }
+}
+
+/* Maps are planned once for all levels, but for their ends. */
+static void test_levels_of_every_size(void **state)
+{
+    (void)state;
+    enum { MOST = 180 };
+    static uint8_t pixels[MOST * MOST];
+    uint64_t seed = 5;
+    kb_workspace *workspace = NULL;
+    assert_int_equal(kb_workspace_create(NULL, &workspace), KB_OK);
+    for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = (uint8_t)kbi_random_below(&seed, 256);
+    for (int round = 0; round < 60; round++) {
+        int32_t width = 12 + (int32_t)kbi_random_below(&seed, MOST - 11);
+        int32_t height = 12 + (int32_t)kbi_random_below(&seed, MOST - 11);
+        kb_image image = {pixels, width, height, MOST, KB_FORMAT_GRAY8, 0};
+        kbi_levels levels = {.threads = 1, .kernels = kbi_detect_kernels_get()};
+        kbi_levels_plan(&levels, &image, KB_PYRAMID_MAX_LEVELS, 1.05 + 0.19 * (round % 6), 5);
+        size_t mark = kbi_workspace_mark(workspace);
+        assert_true(levels.count > 1 && kbi_levels_get(&levels, workspace));
+        for (int32_t i = 1; i < levels.count; i++) {
+            kbi_levels_build(&levels, i);
+            assert_resized(&levels.level[i - 1], &levels.level[i], levels.step);
+        }
+        kbi_workspace_rewind(workspace, mark);
+    }
+    kb_workspace_free(workspace);
 }
 
 /* What a blur lets through of the frequency w, per pixel. */
@@ -265,6 +312,7 @@ int main(void)
         cmocka_unit_test(test_harris_is_its_definition),
         cmocka_unit_test(test_disc_angle_points_to_the_light),
         cmocka_unit_test(test_resize_keeps_a_ramp),
+        cmocka_unit_test(test_levels_of_every_size),
         cmocka_unit_test(test_blur_is_gaussian),
         cmocka_unit_test(test_blurs_with_few_taps),
         cmocka_unit_test(test_scale_space_patches_are_exact),

@@ -98,7 +98,7 @@ static void resized_rows_and_discs_agree(void **state)
         uint8_t weight[WIDTH], x[WIDTH] = {0}, y[WIDTH] = {0};
         kbi_resize_map map = {index, weight, NULL, NULL, 0};
         fill(pixels, round % 6, &seed);
-        kbi_resize_plan(map, width, 1.05 + 0.015 * round, WIDTH);
+        kbi_resize_plan(map, 0, width, 1.05 + 0.015 * round, WIDTH);
         kbi_resize_row(pixels, WIDTH, map, width, x);
         kbi_resize_row_scalar(pixels, WIDTH, map, width, y);
         assert_memory_equal(x, y, sizeof x);

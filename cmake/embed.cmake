@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DMODELS="a.kbm|b.kbm" -DOTHERS="c.kbm" -DOUTPUT=builtin_tables.c -P embed_models.cmake
+# cmake -DFILES="a.kbm|b.kbm" -DOTHERS="c.kbm" -DOUTPUT=tables.c -DHEADER=... -DTYPE=... -DLIST=... -P embed.cmake
 #
-# Writes the MODELS as C arrays and a list that ends with a NULL name, sorted by name; OTHERS are in it without data.
-# src/model/builtin.c reads it.
+# Writes FILES as C arrays, and LIST, which has {name, data, size} for each, sorted by name, and ends with a NULL name;
+# OTHERS are in it without data. HEADER declares TYPE. Without the last three: the models that src/model/builtin.c reads.
 cmake_minimum_required(VERSION 3.16)
-string(REPLACE "|" ";" models "${MODELS}")
+if(NOT LIST)
+    set(HEADER model/model.h)
+    set(TYPE kbi_builtin_table)
+    set(LIST kbi_builtin_tables)
+endif()
+string(REPLACE "|" ";" files "${FILES}")
 string(REPLACE "|" ";" others "${OTHERS}")
-set(all ${models} ${others})
+set(all ${files} ${others})
 list(SORT all)
 set(arrays "")
 set(entries "")
 foreach(path IN LISTS all)
     get_filename_component(name "${path}" NAME_WE)
-    if(NOT path IN_LIST models)
+    if(NOT path IN_LIST files)
         string(APPEND entries "    {\"${name}\", NULL, 0},\n")
         continue()
     endif()
@@ -24,12 +29,12 @@ foreach(path IN LISTS all)
     string(APPEND entries "    {\"${name}\", table_${id}, sizeof table_${id}},\n")
 endforeach()
 
-file(WRITE "${OUTPUT}.new" "/* Made out of the files in models/ by cmake/embed_models.cmake. */
-#include \"model/model.h\"
+file(WRITE "${OUTPUT}.new" "/* Made out of the files in models/ by cmake/embed.cmake. */
+#include \"${HEADER}\"
 
-extern const kbi_builtin_table kbi_builtin_tables[];
+extern const ${TYPE} ${LIST}[];
 
-${arrays}const kbi_builtin_table kbi_builtin_tables[] = {
+${arrays}const ${TYPE} ${LIST}[] = {
 ${entries}    {NULL, NULL, 0},
 };
 ")
