@@ -152,7 +152,8 @@ static void write_histogram(FILE *out, const summary *s, const size_t *values, c
         size_t bar = values[i] * count / (most + 1);
         if (s->c->good[i] && ++bars[bar] > highest) highest = bars[bar];
     }
-    io_plot_bars(out, title, (io_axis){label, 0, (double)(most + 1), false}, (io_axis){"images", 0, highest, false}, bars, count);
+    io_plot_bars(out, title, (io_axis){label, 0, (double)(most + 1), .whole = true},
+                 (io_axis){"images", 0, highest, .whole = true}, bars, count);
 }
 
 typedef struct weak_image {

@@ -329,7 +329,8 @@ static void plot_precision_recall(FILE *out, const group *g)
     }
     if (n > 0)
         io_plot_curves(out, "Precision and recall, strict protocol, mean of the pairs",
-                       (io_axis){"recall", 0, 1, false}, (io_axis){"precision", 0, 1, false}, curves, n);
+                       (io_axis){"recall", 0, 1, .logarithmic = false},
+                       (io_axis){"precision", 0, 1, .logarithmic = false}, curves, n);
     for (size_t i = 0; i < n; i++) {
         free((char *)curves[i].label);
         free(values[i]);
@@ -424,8 +425,8 @@ static void plot_mma(FILE *out, const group *g)
     for (size_t i = 0; i < g->count; i++)
         curves[i] = (io_plot_curve){px, values[i], read_mma(g->items[i], "mma", values[i], ROOM),
                                     short_name(json_text(g->items[i], "model")), (int)i, true};
-    io_plot_curves(out, "Mean matching accuracy", (io_axis){"threshold, px", 0, 10.4, false},
-                   (io_axis){"MMA", 0, 1, false}, curves, g->count);
+    io_plot_curves(out, "Mean matching accuracy", (io_axis){"threshold, px", 0, 10.4, .logarithmic = false},
+                   (io_axis){"MMA", 0, 1, .logarithmic = false}, curves, g->count);
     for (size_t i = 0; i < g->count; i++) free((char *)curves[i].label);
     free(curves);
     free(values);

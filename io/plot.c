@@ -32,9 +32,9 @@ io_axis io_axis_of(const char *label, const double *values, size_t n, bool logar
         high = fmax(high, values[i]);
     }
     if (low > high) low = 1, high = 2;
-    if (logarithmic) return (io_axis){label, low / 1.4, high * 1.6, true};
+    if (logarithmic) return (io_axis){label, low / 1.4, high * 1.6, true, false};
     double room = fmax((high - low) * 0.08, fabs(high) * 0.005 + 1e-9);
-    return (io_axis){label, low - room, high + room, false};
+    return (io_axis){label, low - room, high + room, false, false};
 }
 
 /* From 0 to 1 along the axis. */
@@ -59,7 +59,8 @@ static double step_of(const io_axis *axis)
 {
     double rough = (axis->high - axis->low) / 5, power = pow(10, floor(log10(rough)));
     double digit = rough / power;
-    return power * (digit < 1.5 ? 1 : digit < 3.5 ? 2 : digit < 7.5 ? 5 : 10);
+    double step = power * (digit < 1.5 ? 1 : digit < 3.5 ? 2 : digit < 7.5 ? 5 : 10);
+    return axis->whole ? fmax(1, step) : step;
 }
 
 static double first_tick(const io_axis *axis)

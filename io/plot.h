@@ -12,6 +12,7 @@ typedef struct io_axis {
     const char *label;
     double low, high;
     bool logarithmic; /* low > 0 */
+    bool whole;       /* of counts: no tick between two whole numbers */
 } io_axis;
 
 /* Limits that hold all n values with a little room; values that are not finite do not count. */

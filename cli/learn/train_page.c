@@ -27,16 +27,17 @@ static void write_curve(FILE *f, const train_page *page, const char *title, cons
     }
     bool falls = low > 0 && high > 5 * low;
     io_plot_curve curve = {.x = page->x, .y = y, .n = page->points, .label = name, .colour = colour};
-    io_axis axis = {name, 0, high > 0 ? 1.05 * high : 1, false};
+    io_axis axis = {name, 0, high > 0 ? 1.05 * high : 1, .logarithmic = false};
     if (falls) axis = io_axis_of(name, y, page->points, true);
-    io_plot_curves(f, title, (io_axis){page->x_name, 0, end, false}, axis, &curve, 1);
+    io_plot_curves(f, title, (io_axis){page->x_name, 0, end, .whole = true}, axis, &curve, 1);
 }
 
 static void write_curves(FILE *f, const train_page *page)
 {
-    fputs("<h2>Learning</h2>\n", f);
+    fputs("<h2>Learning</h2>\n<div class=\"plots\">\n", f);
     write_curve(f, page, "The loss", "loss", page->loss, 0);
     if (page->active) write_curve(f, page, "Triplets that still have a loss", "share active", page->active, 1);
+    fputs("</div>\n", f);
 }
 
 /* -------------------------------------------------------------------------------------------- on patches held back */
@@ -84,18 +85,19 @@ static void write_held(FILE *f, const kbi_validation *v, size_t bits)
     fprintf(f,
             "<h2>On patches held back</h2>\n<p>Matching %zu points that were not learned from: mAP <b>%.2f</b>, "
             "nearest right %.2f %%, FPR95 %.2f %% (wrong pairs accepted at the distance that accepts 95 %% of the "
-            "right ones).</p>\n",
+            "right ones).</p>\n<div class=\"plots\">\n",
             v->queries, 100 * v->map, 100 * v->rate, 100 * v->fpr95);
     const io_plot_curve spread[] = {{.x = d->x, .y = d->right, .n = d->bins, .label = "right pairs", .colour = 0},
                                     {.x = d->x, .y = d->wrong, .n = d->bins, .label = "wrong pairs", .colour = 1}};
     double top = fmax(largest(d->right, d->bins), largest(d->wrong, d->bins));
-    io_plot_curves(f, "Distances of right and wrong pairs", (io_axis){"Hamming distance", 0, (double)bits, false},
-                   (io_axis){"% of the pairs", 0, 1.05 * top, false}, spread, 2);
+    io_plot_curves(f, "Distances of right and wrong pairs", (io_axis){"Hamming distance", 0, (double)bits, .whole = true},
+                   (io_axis){"% of the pairs", 0, 1.05 * top, .logarithmic = false}, spread, 2);
     const double *wrong = d->accepted_wrong + d->first;
     const io_plot_curve roc = {.x = wrong, .y = d->accepted_right + d->first, .n = bits + 1 - d->first, .colour = 0,
                                .label = "every distance as a threshold"};
-    io_plot_curves(f, "ROC", (io_axis){"% of the wrong pairs accepted", fmin(1, wrong[0]), 100, true},
-                   (io_axis){"% of the right pairs accepted", 0, 100, false}, &roc, 1);
+    io_plot_curves(f, "ROC", (io_axis){"% of the wrong pairs accepted", fmin(1, wrong[0]), 100, .logarithmic = true},
+                   (io_axis){"% of the right pairs accepted", 0, 100, .logarithmic = false}, &roc, 1);
+    fputs("</div>\n", f);
     free(d);
 }
 
@@ -153,8 +155,8 @@ static void write_means(FILE *f, const bit_counts *c)
     for (int32_t i = 0; i < c->bits; i++) sum += fabs(c->mean[i] - 0.5);
     fprintf(f, "<h2>Share of ones of every bit</h2>\n<p>Mean distance from one half: %.4f, on %zu patches.</p>\n",
             sum / c->bits, c->patches);
-    io_plot_bars(f, "Share of patches in which the bit is 1", (io_axis){"bit", 0, c->bits, false},
-                 (io_axis){"share", 0, 1, false}, c->mean, (size_t)c->bits);
+    io_plot_bars(f, "Share of patches in which the bit is 1", (io_axis){"bit", 0, c->bits, .whole = true},
+                 (io_axis){"share", 0, 1, .logarithmic = false}, c->mean, (size_t)c->bits);
 }
 
 /* The correlation of two different bits that is strongest among the pairs of a cell. */

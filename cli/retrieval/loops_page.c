@@ -100,7 +100,9 @@ static bool write_similarity(FILE *out, const io_names *images, const float *sco
           ".matrix img{width:100%;height:auto;min-width:12rem;image-rendering:pixelated}"
           ".rows,.columns{display:flex;justify-content:space-between}"
           ".rows{flex-direction:column;text-align:right}.columns{grid-column:2}"
-          ".loop{display:flex;flex-wrap:wrap;gap:1rem;margin:1rem 0}</style>\n<div class=\"matrix\">", out);
+          ".loops{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,300px),1fr));gap:0 2rem}"
+          ".loops h3{margin:1rem 0 0}.loop{display:grid;grid-template-columns:1fr 1fr;gap:.5rem}"
+          ".loop img{width:100%;height:auto}</style>\n<div class=\"matrix\">", out);
     write_ticks(out, images, "rows");
     bool ok = write_matrix(out, scores, images->count, stride, error);
     write_ticks(out, images, "columns");
@@ -124,14 +126,15 @@ static bool write_loops(FILE *out, const io_names *images, const io_read_options
     bool ok = true;
     for (size_t i = 0; i < loops->count; i++) order[i] = &loops->items[i];
     qsort(order, loops->count, sizeof *order, surer);
-    fputs("<h2>Loops, the surest first</h2>\n", out);
+    fputs("<h2>Loops, the surest first</h2>\n<div class=\"loops\">\n", out);
     for (size_t i = 0; ok && i < loops->count; i++) {
-        fprintf(out, "<h3>%zu sees %zu again</h3>\n<p>%d places, score %.4f</p>\n<div class=\"loop\">\n",
+        fprintf(out, "<div><h3>%zu sees %zu again</h3>\n<p>%d places, score %.4f</p>\n<div class=\"loop\">\n",
                 order[i]->query, order[i]->reference, order[i]->places, order[i]->score);
         ok = write_thumbnail(out, images->items[order[i]->query], reading, error) &&
              write_thumbnail(out, images->items[order[i]->reference], reading, error);
-        fputs("</div>\n", out);
+        fputs("</div></div>\n", out);
     }
+    fputs("</div>\n", out);
     free(order);
     return ok;
 }
