@@ -12,6 +12,7 @@ typedef struct io_raster {
     int32_t bytes;       /* of a sample: 1, or 2 in native byte order */
     int32_t white;       /* the value of full brightness, 1 to 65535 */
     int32_t orientation; /* EXIF's 1 to 8; 1 when the file says nothing */
+    bool ycc;            /* the three channels are Y, Cb, Cr as JPEG has them: Y is the gray */
     uint8_t *samples;    /* owned */
     io_grid file;        /* a decoder may give a fraction of the picture's size */
 } io_raster;
@@ -23,6 +24,7 @@ typedef struct io_source {
     size_t size;
     int64_t max_pixels;
     int32_t max_size; /* the longer side that is wanted, at least; 0: all of it */
+    bool both;        /* gray is wanted beside colour: a JPEG gives Y, Cb, Cr */
 } io_source;
 
 /* Checks the sides and their product; the sentence names them. */

@@ -60,7 +60,7 @@ bool io_raster_create(io_raster *raster, const io_source *source, int64_t width,
                       int32_t bytes, io_error *error)
 {
     if (!io_source_accepts(source, width, height, error)) return false;
-    *raster = (io_raster){(int32_t)width, (int32_t)height, channels, bytes, bytes == 2 ? 65535 : 255, 1, NULL,
+    *raster = (io_raster){(int32_t)width, (int32_t)height, channels, bytes, bytes == 2 ? 65535 : 255, 1, false, NULL,
                           {(int32_t)width, (int32_t)height, 1, 1, 0, 0}};
     raster->samples = malloc((size_t)width * (size_t)height * (size_t)(channels * bytes));
     if (raster->samples) return true;
@@ -108,6 +108,7 @@ static bool turn_upright(io_raster *raster, const io_source *source, io_error *e
         return false;
     }
     upright.white = raster->white;
+    upright.ycc = raster->ycc;
     upright.file = grid_upright(raster);
     size_t pixel = (size_t)(raster->channels * raster->bytes);
     uint8_t *to = upright.samples;
@@ -133,13 +134,17 @@ static inline uint32_t sample_at(const io_raster *raster, const uint8_t *row, in
     return value;
 }
 
+static inline uint32_t weigh_rgb(uint32_t r, uint32_t g, uint32_t b)
+{
+    return (9798 * r + 19235 * g + 3735 * b + (1 << 14)) >> 15; /* fits for 16 bits: the weights add up to 2^15 */
+}
+
 static inline uint32_t gray_at(const io_raster *raster, const uint8_t *row, int32_t x)
 {
     if (raster->channels == 1) return sample_at(raster, row, x);
-    uint64_t r = sample_at(raster, row, 3 * (int64_t)x);
-    uint64_t g = sample_at(raster, row, 3 * (int64_t)x + 1);
-    uint64_t b = sample_at(raster, row, 3 * (int64_t)x + 2);
-    return (uint32_t)((9798 * r + 19235 * g + 3735 * b + (1 << 14)) >> 15);
+    if (raster->ycc) return row[3 * (size_t)x];
+    const int64_t at = 3 * (int64_t)x;
+    return weigh_rgb(sample_at(raster, row, at), sample_at(raster, row, at + 1), sample_at(raster, row, at + 2));
 }
 
 /* kb_image's rule from any white to 8 bits. */
@@ -150,10 +155,37 @@ static inline uint8_t to_8_bits(uint32_t value, uint32_t white)
     return (uint8_t)(scaled < 255 ? scaled : 255);
 }
 
+static inline uint8_t to_byte(int32_t value) { return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value); }
+
+/* JFIF's transform, in 16 bits behind the point. */
+static void ycc_to_rgb(const uint8_t *ycc, int32_t width, uint8_t *rgb)
+{
+    for (int32_t x = 0; x < width; x++, ycc += 3, rgb += 3) {
+        int32_t y = (ycc[0] << 16) + (1 << 15), b = ycc[1] - 128, r = ycc[2] - 128;
+        rgb[0] = to_byte((y + 91881 * r) >> 16);
+        rgb[1] = to_byte((y - 22554 * b - 46802 * r) >> 16);
+        rgb[2] = to_byte((y + 116130 * b) >> 16);
+    }
+}
+
+static void rgb_to_gray(const uint8_t *restrict rgb, int32_t width, uint8_t *restrict gray)
+{
+    for (int32_t x = 0; x < width; x++) gray[x] = (uint8_t)weigh_rgb(rgb[3 * x], rgb[3 * x + 1], rgb[3 * x + 2]);
+}
+
 static void convert_row(const io_raster *raster, int32_t y, io_layout layout, uint8_t *out)
 {
     const uint8_t *row = io_raster_row(raster, y);
     uint32_t white = (uint32_t)raster->white;
+    bool usual = raster->channels == 3 && raster->bytes == 1 && white == 255;
+    if (raster->ycc && layout == IO_RGB8) {
+        ycc_to_rgb(row, raster->width, out);
+        return;
+    }
+    if (usual && !raster->ycc && layout == IO_GRAY8) {
+        rgb_to_gray(row, raster->width, out);
+        return;
+    }
     for (int32_t x = 0; x < raster->width; x++) {
         if (layout == IO_GRAY8) {
             out[x] = to_8_bits(gray_at(raster, row, x), white);
@@ -194,7 +226,7 @@ static bool finish(const io_source *source, io_raster *raster, const io_read_opt
     if (options->exif && !turn_upright(raster, source, error)) return false;
     if (raster->bytes == 2 && options->white > 0) raster->white = options->white;
     io_layout layout = options->colour ? IO_RGB8 : options->keep16 && raster->bytes == 2 ? IO_GRAY16 : IO_GRAY8;
-    bool same = raster->white == 255 && raster->bytes == 1 && raster->channels == io_layout_bytes(layout);
+    bool same = raster->white == 255 && raster->bytes == 1 && raster->channels == io_layout_bytes(layout) && !raster->ycc;
     if (same) { /* the samples are the pixels */
         *out = (io_image){raster->width, raster->height, layout, raster->samples, {0}, raster->file};
         raster->samples = NULL;
@@ -232,25 +264,39 @@ static io_decoder *recognise(const io_source *source)
     return NULL;
 }
 
-bool io_image_decode(const char *name, const uint8_t *data, size_t size, const io_read_options *options, io_image *out,
-                     io_error *error)
+/* colour: NULL, or what receives a picture in colour beside `out`, which is gray then. */
+static bool decode_as(const char *name, const uint8_t *data, size_t size, const io_read_options *options, io_image *out,
+                      io_image *colour, io_error *error)
 {
-    static const io_read_options defaults;
-    memset(out, 0, sizeof *out);
-    if (size == 0) return io_fail(error, "%s: the file is empty", name);
-    if (!options) options = &defaults;
     io_source source = {name, data, size, options->max_pixels > 0 ? options->max_pixels : IO_MAX_PIXELS,
-                        options->max_size};
+                        options->max_size, colour != NULL};
+    if (size == 0) return io_fail(error, "%s: the file is empty", name);
     const char *foreign = io_foreign_format(&source);
     if (foreign) return io_fail(error, "%s: %s (this build reads %s)", name, foreign, io_image_formats);
     io_decoder *decode = recognise(&source);
     if (!decode)
         return io_fail(error, "%s: not an image of a format that this build reads (%s)", name, io_image_formats);
     io_raster raster = {0};
-    bool ok = decode(&source, options->colour, &raster, error) && finish(&source, &raster, options, out, error);
+    bool ok = decode(&source, options->colour || colour, &raster, error) &&
+              finish(&source, &raster, options, out, error);
+    if (ok && colour && out->layout == IO_GRAY8 && raster.channels == 3) {
+        io_read_options as_colour = *options;
+        as_colour.colour = true;
+        ok = finish(&source, &raster, &as_colour, colour, error);
+    }
     free(raster.samples);
-    if (!ok) io_image_free(out);
-    return ok;
+    if (ok) return true;
+    io_image_free(out);
+    if (colour) io_image_free(colour);
+    return false;
+}
+
+bool io_image_decode(const char *name, const uint8_t *data, size_t size, const io_read_options *options, io_image *out,
+                     io_error *error)
+{
+    static const io_read_options defaults;
+    memset(out, 0, sizeof *out);
+    return decode_as(name, data, size, options ? options : &defaults, out, NULL, error);
 }
 
 bool io_image_read(const char *path, const io_read_options *options, io_image *out, io_error *error)
@@ -259,6 +305,18 @@ bool io_image_read(const char *path, const io_read_options *options, io_image *o
     memset(out, 0, sizeof *out);
     if (!io_file_read(path, &bytes, error)) return false;
     bool ok = io_image_decode(io_path_shown(path), bytes.data, bytes.size, options, out, error);
+    io_bytes_free(&bytes);
+    return ok;
+}
+
+bool io_image_read_both(const char *path, const io_read_options *options, io_image *gray, io_image *colour,
+                        io_error *error)
+{
+    io_bytes bytes;
+    memset(gray, 0, sizeof *gray);
+    memset(colour, 0, sizeof *colour);
+    if (!io_file_read(path, &bytes, error)) return false;
+    bool ok = decode_as(io_path_shown(path), bytes.data, bytes.size, options, gray, colour, error);
     io_bytes_free(&bytes);
     return ok;
 }

@@ -47,6 +47,10 @@ bool io_image_read(const char *path, const io_read_options *options, io_image *o
 /* The same from memory; name is for the messages. */
 bool io_image_decode(const char *name, const uint8_t *data, size_t size, const io_read_options *options, io_image *out,
                      io_error *error);
+/* Gray as io_image_read gives it, and, where that is 8 bits of a picture in colour, RGB8 out of the same decoding; else
+ * `colour` holds nothing. */
+bool io_image_read_both(const char *path, const io_read_options *options, io_image *gray, io_image *colour,
+                        io_error *error);
 void io_image_free(io_image *image);
 int32_t io_layout_bytes(io_layout layout); /* of one pixel */
 

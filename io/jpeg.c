@@ -71,11 +71,11 @@ static int32_t find_orientation(const struct jpeg_decompress_struct *info)
     return 1;
 }
 
-static void choose_output(struct jpeg_decompress_struct *info, bool colour)
+static void choose_output(struct jpeg_decompress_struct *info, bool colour, bool both)
 {
     switch (info->jpeg_color_space) {
     case JCS_GRAYSCALE: info->out_color_space = JCS_GRAYSCALE; break;
-    case JCS_YCbCr: info->out_color_space = colour ? JCS_RGB : JCS_GRAYSCALE; break;
+    case JCS_YCbCr: info->out_color_space = both ? JCS_YCbCr : colour ? JCS_RGB : JCS_GRAYSCALE; break;
     case JCS_CMYK:
     case JCS_YCCK: info->out_color_space = JCS_CMYK; break;
     default: info->out_color_space = JCS_RGB; break;
@@ -123,7 +123,7 @@ bool io_decode_jpeg(const io_source *source, bool colour, io_raster *raster, io_
     jpeg_mem_src(&info, source->data, (unsigned long)source->size);
     jpeg_save_markers(&info, JPEG_APP0 + 1, 0xffff);
     jpeg_read_header(&info, TRUE);
-    choose_output(&info, colour);
+    choose_output(&info, colour, source->both);
     int32_t channels = info.out_color_space == JCS_GRAYSCALE ? 1 : 3;
     choose_fraction(&info, source->max_size);
     bool ok = io_source_accepts(source, info.image_width, info.image_height, error) &&
@@ -132,6 +132,7 @@ bool io_decode_jpeg(const io_source *source, bool colour, io_raster *raster, io_
         double step = 8.0 / info.scale_num;
         raster->file = (io_grid){(int32_t)info.image_width, (int32_t)info.image_height, step, step, 0, 0};
         raster->orientation = find_orientation(&info);
+        raster->ycc = info.out_color_space == JCS_YCbCr;
         if (info.out_color_space == JCS_CMYK) cmyk_row = io_alloc(info.output_width, 4);
         jpeg_start_decompress(&info);
         read_rows(&info, raster, cmyk_row);

@@ -18,7 +18,7 @@ typedef struct match_job {
     const char *output, *draw;
     bool epilines;
     io_read_options reading;
-    io_image images[2];
+    io_image images[2], colour[2]; /* colour: for --draw, where the file has it */
     features features[2];
     pipeline_times times[2];
     pipeline_result result;
@@ -108,7 +108,8 @@ static bool match_read_one(match_job *job, int32_t i, io_error *error)
 {
     if (features_is_rows_file(job->names[i]))
         return features_read(job->names[i], job->keypoints[i], &job->features[i], error);
-    return io_image_read(job->names[i], &job->reading, &job->images[i], error) &&
+    return (job->draw ? io_image_read_both(job->names[i], &job->reading, &job->images[i], &job->colour[i], error)
+                      : io_image_read(job->names[i], &job->reading, &job->images[i], error)) &&
            (!job->keypoints[i] || io_keypoints_read(job->keypoints[i], &job->features[i].keypoints, error));
 }
 
@@ -203,32 +204,16 @@ static bool match_images(cli_common *common, match_job *job, io_error *error)
     return match_solid(job, error);
 }
 
-/* The picture again, in colour, which the library does not look at. What cannot be read twice, as standard input, stays
- * gray. */
-static void read_in_colour(const match_job *job, int which, io_image *colour)
-{
-    io_read_options reading = job->reading;
-    io_error error;
-    reading.colour = true;
-    reading.keep16 = false;
-    *colour = (io_image){0};
-    if (strcmp(job->names[which], "-") == 0 || job->images[which].layout != IO_GRAY8) return;
-    if (!io_image_read(job->names[which], &reading, colour, &error)) *colour = (io_image){0};
-}
-
 static bool match_picture_write(match_job *job, io_error *error)
 {
     double start = io_clock_seconds();
-    io_image colour[2];
-    for (int i = 0; i < 2; i++) read_in_colour(job, i, &colour[i]);
     match_picture picture = {.path = job->draw,
-                             .images = {colour[0].pixels ? &colour[0] : &job->images[0],
-                                        colour[1].pixels ? &colour[1] : &job->images[1]},
+                             .images = {job->colour[0].pixels ? &job->colour[0] : &job->images[0],
+                                        job->colour[1].pixels ? &job->colour[1] : &job->images[1]},
                              .pipeline = &job->pipeline.pipeline,
                              .result = &job->result,
                              .epilines = job->epilines};
     bool ok = match_draw(&picture, error);
-    for (int i = 0; i < 2; i++) io_image_free(&colour[i]);
     job->ms_draw = 1000 * (io_clock_seconds() - start);
     return ok;
 }
@@ -463,6 +448,7 @@ static void match_end(void *context)
     match_job *job = context;
     for (int i = 0; i < 2; i++) {
         io_image_free(&job->images[i]);
+        io_image_free(&job->colour[i]);
         features_free(&job->features[i]);
     }
     pipeline_result_free(&job->result);

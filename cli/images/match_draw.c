@@ -68,9 +68,10 @@ static bool put_image(sheet *s, const io_image *image, int which, io_error *erro
         io_draw_image(&s->canvas, image, s->left[which], s->top[which]);
     else if (!put_smaller(s, image, which, error))
         return false;
+    size_t n = 3 * (size_t)s->width[which];
     for (int32_t y = 0; y < s->height[which]; y++) {
         uint8_t *row = s->canvas.rgb + 3 * ((size_t)(y + s->top[which]) * (size_t)s->canvas.width + (size_t)s->left[which]);
-        for (int32_t i = 0; i < 3 * s->width[which]; i++) row[i] = (uint8_t)(row[i] * 3 / 4);
+        for (size_t i = 0; i < n; i++) row[i] = (uint8_t)(row[i] * 3u / 4);
     }
     return true;
 }

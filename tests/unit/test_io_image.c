@@ -55,7 +55,7 @@ static void png_plain(void **state)
         png_filters = PNG_ALL_FILTERS;
         for (size_t at = 7; at < file.size; at++) { /* the first time nothing is damaged: the signature is seen before */
             file.data[at] ^= at > 7 ? 4 : 0;
-            io_source source = {"plain.png", file.data, file.size, 1000000, 0};
+            io_source source = {"plain.png", file.data, file.size, 1000000, 0, false};
             io_raster raster;
             bool read = io_decode_png_plain(&source, &raster);
             assert_int_equal(read, at == 7);
@@ -239,6 +239,45 @@ static void jpeg_of_all_colour_spaces(void **state)
     free(plain.data);
 }
 
+/* One decoding: the gray of reading gray, exactly, and the colours of reading colour, but for their rounding. */
+static void gray_and_colour_of_one_decoding(void **state)
+{
+    (void)state;
+    uint8_t pixels[WIDTH * HEIGHT * 3];
+    char path[] = "/tmp/keybits-test-XXXXXX";
+    const io_read_options none = {0}, turned = {.exif = true, .max_size = WIDTH / 2};
+    io_error error;
+    fclose(fdopen(mkstemp(path), "wb"));
+    fill_soft(pixels, 3);
+    bytes jpeg = make_jpeg(JCS_RGB, JCS_YCbCr, 3, pixels, NULL, 0);
+    for (int kind = 0; kind < 4; kind++) { /* a PNG and a JPEG in colour, a gray PNG, the JPEG shrunk */
+        const io_read_options *options = kind == 3 ? &turned : &none;
+        io_read_options as_colour = *options;
+        io_image gray, colour, expected;
+        as_colour.colour = true;
+        if (kind == 0) assert_true(io_png_write(path, IO_RGB8, WIDTH, HEIGHT, pixels, &error));
+        if (kind == 2) assert_true(io_png_write(path, IO_GRAY8, WIDTH, HEIGHT, pixels, &error));
+        FILE *file = kind % 2 ? fopen(path, "wb") : NULL;
+        if (file) {
+            assert_int_equal(fwrite(jpeg.data, 1, jpeg.size, file), jpeg.size);
+            fclose(file);
+        }
+        assert_true(io_image_read_both(path, options, &gray, &colour, &error));
+        assert_true(io_image_read(path, options, &expected, &error));
+        assert_memory_equal(gray.pixels, expected.pixels, (size_t)expected.width * (size_t)expected.height);
+        io_image_free(&expected);
+        assert_true(io_image_read(path, &as_colour, &expected, &error));
+        assert_int_equal(colour.width, kind == 2 ? 0 : expected.width);
+        for (int32_t i = 0; i < 3 * colour.width * colour.height; i++)
+            assert_true(abs(colour.pixels[i] - expected.pixels[i]) <= kind % 2);
+        io_image_free(&expected);
+        io_image_free(&gray);
+        io_image_free(&colour);
+    }
+    free(jpeg.data);
+    remove(path);
+}
+
 static void jpeg_damaged(void **state)
 {
     (void)state;
@@ -369,6 +408,7 @@ int main(void)
         cmocka_unit_test(png_damaged),
         cmocka_unit_test(png_written_is_read),
         cmocka_unit_test(jpeg_of_all_colour_spaces),
+        cmocka_unit_test(gray_and_colour_of_one_decoding),
         cmocka_unit_test(jpeg_damaged),
         cmocka_unit_test(jpeg_of_many_scans),
         cmocka_unit_test(exif_turns_only_when_asked),
