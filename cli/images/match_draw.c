@@ -71,7 +71,7 @@ static bool put_image(sheet *s, const io_image *image, int which, io_error *erro
     size_t n = 3 * (size_t)s->width[which];
     for (int32_t y = 0; y < s->height[which]; y++) {
         uint8_t *row = s->canvas.rgb + 3 * ((size_t)(y + s->top[which]) * (size_t)s->canvas.width + (size_t)s->left[which]);
-        for (size_t i = 0; i < n; i++) row[i] = (uint8_t)(row[i] * 3u / 4);
+        for (size_t i = 0; i < n; i++) row[i] = (uint8_t)(row[i] * 7u / 8);
     }
     return true;
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page that matches two pictures.
 import { applyHomography } from "./package/keybits.js";
-import { byId, fromPixels, outlinePath, readPicture, save, say } from "./picture.js";
+import { byId, outlinePath, readPicture, save, say } from "./picture.js";
 import { connect } from "./remote.js";
-import { samplePair, toRGBA } from "./scene.js";
 
 const slots = { a: null, b: null }; // { canvas, name }
 const form = byId("options");
@@ -21,14 +20,15 @@ function settings() {
 
 // --------------------------------------------------------------------------------------------------------- drawing
 
-/** Side by side where there is room, else one above the other; where b begins. */
+/** Side by side where there is room, else one above the other, centred; where a and b begin. */
 function layout() {
   const [a, b] = [slots.a.canvas, slots.b.canvas];
   const beside = innerWidth >= 700;
   const view = byId("view");
   view.width = beside ? a.width + b.width : Math.max(a.width, b.width);
   view.height = beside ? Math.max(a.height, b.height) : a.height + b.height;
-  return beside ? [a.width, 0] : [0, a.height];
+  const middle = ({ width, height }) => (beside ? Math.round((view.height - height) / 2) : Math.round((view.width - width) / 2));
+  return beside ? [[0, middle(a)], [a.width, middle(b)]] : [[middle(a), 0], [middle(b), a.height]];
 }
 
 const MOST_LINES = 80; // more of them hide the pictures
@@ -64,8 +64,10 @@ function drawKeypoints(context, keypoints, dx, dy) {
 
 function draw() {
   if (!slots.a || !slots.b) return;
-  const [dx, dy] = layout();
+  const [[ax, ay], [bx, by]] = layout();
+  const [dx, dy] = [bx - ax, by - ay];
   const context = byId("view").getContext("2d");
+  context.translate(ax, ay);
   context.drawImage(slots.a.canvas, 0, 0);
   context.drawImage(slots.b.canvas, dx, dy);
   if (!result) return;
@@ -179,9 +181,10 @@ for (const key of ["a", "b"]) {
 
 /** Shows the sample pictures in those of the slots that may be filled. */
 async function showSample(mayFill) {
-  const { poster, room } = samplePair();
-  if (mayFill("a")) await show("a", fromPixels(toRGBA(poster)), "a poster");
-  if (mayFill("b")) await show("b", fromPixels(toRGBA(room)), "the poster in a room");
+  for (const [key, name, what] of [["a", "painting.jpg", "a painting"], ["b", "room.jpg", "the painting in a room"]]) {
+    const picture = await readPicture(await (await fetch(name)).blob());
+    if (mayFill(key)) await show(key, picture, what);
+  }
   return update();
 }
 
