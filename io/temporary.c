@@ -9,10 +9,12 @@
 #include "io/temporary.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,12 +135,30 @@ static int free_entry(void)
     return -1;
 }
 
-int io_temporary_file(char *path, io_temporary *entry)
+/* As mkstemp, but with permissions: its 0600 could only be widened by the umask, which cannot be read without changing it
+ * for every thread of the program. The lock is held. */
+static int create_file(char *path, mode_t mode)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    static uint64_t drawn;
+    for (int tries = 0; tries < 100; tries++) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        drawn = (drawn + (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + ((uint64_t)getpid() << 40)) *
+                0x9e3779b97f4a7c15u;
+        for (int i = 0; i < 6; i++) path[strlen(path) - 6 + (size_t)i] = letters[drawn >> (58 - 6 * i) & 63];
+        int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (descriptor >= 0 || errno != EEXIST) return descriptor;
+    }
+    return -1;
+}
+
+int io_temporary_file(char *path, mode_t mode, io_temporary *entry)
 {
     sigset_t before;
     lock_table(&before);
     *entry = free_entry();
-    int descriptor = *entry >= 0 ? mkstemp(path) : -1;
+    int descriptor = *entry >= 0 ? create_file(path, mode) : -1;
     if (descriptor >= 0) {
         table[*entry].is_folder = 0;
         table[*entry].path = path;

@@ -11,9 +11,9 @@
 /* The place in the table; -1: none. */
 typedef int io_temporary;
 
-/* Makes a file by mkstemp's rule: path ends in XXXXXX, is changed to the name, and must live until the file is kept or
- * removed. Returns the descriptor, or -1 with errno set. */
-int io_temporary_file(char *path, io_temporary *entry);
+/* Makes a file that was not there: path ends in XXXXXX, is changed to the name, and must live until the file is kept or
+ * removed; mode is what open takes, less the umask. Returns the descriptor, or -1 with errno set. */
+int io_temporary_file(char *path, mode_t mode, io_temporary *entry);
 /* The same for a folder in $TMPDIR or /tmp, whose name begins with `name`; the path is malloc'ed, and the caller's to
  * free after io_temporary_remove or io_temporary_keep. NULL with errno set when it failed. */
 char *io_temporary_folder(const char *name, io_temporary *entry);

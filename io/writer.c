@@ -20,23 +20,16 @@ struct io_writer {
     bool work; /* a work file: does not wait for the disc */
 };
 
-/* The permissions that a plain fopen would have given, or those of the file to be replaced. */
-static mode_t wanted_mode(const char *target)
-{
-    struct stat status;
-    if (stat(target, &status) == 0) return status.st_mode & 0777;
-    mode_t mask = umask(0);
-    umask(mask);
-    return 0666 & ~mask;
-}
-
+/* With the permissions of the file to be replaced, or those that a plain fopen gives. */
 static bool open_beside(io_writer *writer, io_error *error)
 {
+    struct stat old;
+    bool exists = stat(writer->target, &old) == 0;
     writer->temporary = io_alloc(strlen(writer->target) + 16, 1);
     sprintf(writer->temporary, "%s.part-XXXXXX", writer->target);
-    int descriptor = io_temporary_file(writer->temporary, &writer->entry);
+    int descriptor = io_temporary_file(writer->temporary, exists ? old.st_mode & 0777 : 0666, &writer->entry);
     if (descriptor >= 0) {
-        fchmod(descriptor, wanted_mode(writer->target));
+        if (exists) fchmod(descriptor, old.st_mode & 0777);
         writer->file = fdopen(descriptor, "wb");
         if (writer->file) return true;
     }
