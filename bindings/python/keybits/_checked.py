@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exceptions of the package, and numbers on their way into C.
 
-ctypes cuts an integer to the width of its field or argument without a word. So every struct of the headers is a Struct,
-and every function of the library is called through checked_call."""
+ctypes cuts an integer to the width of its field or argument without a word, and C a text at a zero byte. So every struct
+of the headers is a Struct, and every function of the library is called through checked_call."""
 import ctypes
 import operator
 from typing import Any, Callable, Dict, Sequence, Tuple
@@ -52,6 +52,13 @@ def integer(name: str, value: Any, low: int, high: int) -> int:
     return given
 
 
+def no_zero_byte(name: str, value: Any) -> Any:
+    """A text for C, or None; one that C would cut raises."""
+    if isinstance(value, bytes) and b"\0" in value:
+        raise KeybitsValueError(f"{name} has a zero byte: {value!r}")
+    return value
+
+
 def instance(name: str, value: Any, kind: Any) -> Any:
     """A value of that type; any other raises. What a library gets as a handle must be one of its kind."""
     if not isinstance(value, kind):
@@ -76,18 +83,23 @@ class Struct(ctypes.Structure):
                 value = float(value)
             except (TypeError, ValueError, OverflowError):
                 raise KeybitsValueError(f"{name} is {value!r}, but must be a number") from None
+        elif kind is ctypes.c_char_p:
+            no_zero_byte(name, value)
         super().__setattr__(name, value)
 
 
 def checked_call(function: Any, arguments: Sequence[Tuple[str, Any]]) -> Callable[..., Any]:
-    """A function of the library whose integer arguments must fit into their types."""
+    """A function of the library whose integer arguments must fit into their types, and whose texts have no zero byte."""
     integers = [(place, name, *_INTEGERS[kind]) for place, (name, kind) in enumerate(arguments) if kind in _INTEGERS]
-    if not integers:
+    texts = [(place, name) for place, (name, kind) in enumerate(arguments) if kind is ctypes.c_char_p]
+    if not integers and not texts:
         return function  # type: ignore[no-any-return]
 
     def call(*given: Any) -> Any:
         values = list(given)
         for place, name, low, high in integers:
             values[place] = integer(name, values[place], low, high)
+        for place, name in texts:
+            no_zero_byte(name, values[place])
         return function(*values)
     return call

@@ -7,11 +7,14 @@
 """
 import ctypes
 import os
+import threading
 import warnings
 from typing import Any, Callable, List, NamedTuple, Optional, Sequence
 
 from . import _abi
+from ._checked import KeybitsError, no_zero_byte
 from ._files import PathLike
+from ._guarded import Guarded, Owner
 from ._library import check, collection_library, new, text
 from .features import _DETECTORS, _ORIENTATIONS, _SELECTIONS, _known
 
@@ -40,17 +43,18 @@ def _choice(name: str, value: str, words: Any) -> int:
 
 
 def _path(value: Optional[PathLike]) -> Optional[bytes]:
-    return None if value is None else os.fsencode(os.fspath(value))
+    return None if value is None else no_zero_byte("a path", os.fsencode(os.fspath(value)))
 
 
-class Collection:
+class Collection(Owner):
     """A collection of photographs, and its work folder.
 
     images: paths, folders or "@list.txt". Everything that is done is kept in the folder `work`, so that a run goes on
     where another one stopped, and shards of describe() and match() may run in any process, on any machine that sees the
     same paths. Options are those of kb_collection_options; None means the default. `progress(step, done, total)` is
     called on the calling thread and may return False to cancel, which raises KeybitsError. `warn(sentence)` hears about
-    photographs that cannot be read; without it they are Python warnings. One call at a time."""
+    photographs that cannot be read; without it they are Python warnings. One call at a time: another, by a callback or
+    another thread, raises KeybitsError."""
 
     def __init__(self, images: Sequence[PathLike], work: PathLike, *, model: Optional[str] = None,
                  vocabulary: Optional[PathLike] = None, pairs: str = "auto", pair_list: Optional[PathLike] = None,
@@ -62,8 +66,8 @@ class Collection:
                  max_ratio: Optional[float] = None, max_distance: Optional[float] = None, seed: int = 0,
                  threads: int = 0,
                  progress: Optional[Report] = None, warn: Optional[Callable[[str], None]] = None) -> None:
-        self._handle = ctypes.c_void_p()
         self._lib = collection_library()
+        self._guarded, self._busy = Guarded(self._lib.kb_collection_free), threading.Lock()
         self._progress, self._warn = progress, warn
         self._raised: List[BaseException] = []
         self._callbacks = (_abi.kb_collection_progress(self._report), _abi.kb_collection_warn(self._sentence))
@@ -80,20 +84,16 @@ class Collection:
         paths = [_path(image) for image in images]
         array = (ctypes.c_char_p * max(len(paths), 1))(*paths)
         error = _abi.kb_error()
-        check(self._lib.kb_collection_open(array, len(paths), ctypes.byref(self._options), ctypes.byref(self._handle),
-                                           ctypes.byref(error)), error)
-
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None):
-            self._lib.kb_collection_free(self._handle)
+        check(self._lib.kb_collection_open(array, len(paths), ctypes.byref(self._options),
+                                           ctypes.byref(self._guarded.handle), ctypes.byref(error)), error)
 
     def __len__(self) -> int:
-        return int(self._lib.kb_collection_count(self._handle))
+        return int(self._lib.kb_collection_count(self._guarded.handle))
 
     @property
     def names(self) -> List[str]:
         """How the database calls the images, in their order."""
-        return [text(self._lib.kb_collection_name(self._handle, i)) for i in range(len(self))]
+        return [text(self._lib.kb_collection_name(self._guarded.handle, i)) for i in range(len(self))]
 
     def _report(self, _context: Any, step: bytes, done: int, total: int) -> int:
         """What Python raises here, Ctrl-C too, cancels, and is raised by the call."""
@@ -114,10 +114,15 @@ class Collection:
 
     def _call(self, function: Any, *arguments: Any) -> None:
         error = _abi.kb_error()
-        status = function(self._handle, *arguments, ctypes.byref(error))
-        if self._raised:
-            raised, self._raised = self._raised[0], []
-            raise raised
+        if not self._busy.acquire(blocking=False):
+            raise KeybitsError("a call of this collection is under way")
+        try:
+            status = function(self._guarded.handle, *arguments, ctypes.byref(error))
+            if self._raised:
+                raised, self._raised = self._raised[0], []
+                raise raised
+        finally:
+            self._busy.release()
         check(status, error)
 
     def describe(self, shard: int = 0, shards: int = 1) -> None:

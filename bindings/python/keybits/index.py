@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From descriptors to images: vocabularies, an index of images, and loop closing (docs/index.md)."""
 import ctypes
-import threading
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union, cast
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +12,7 @@ from ._arrays import (Keypoints, KeypointsLike, Matches, Rows, RowsLike, address
                       keypoint_dtype, match_dtype, numbers, row_array)
 from ._checked import KeybitsFileError, KeybitsValueError, instance
 from ._files import PathLike, map_file, write_file
+from ._guarded import Guarded, Owner
 from ._library import check, lib, long_call, new, parallel, text, whole, workspace
 from .features import Features, FeaturesLike
 from .geometry import GEOMETRIES, Matrix
@@ -252,58 +251,6 @@ class Vocabulary:
         return f"<keybits.Vocabulary of {len(self)} words, {self.row_bytes} bytes per row>"
 
 
-class _Guarded:
-    """An object of the library that changes, and the one way to it: `with reading()` and `with writing()` give the
-    handle to many readers or to one writer, who goes before readers that come later. A public method enters once and
-    does all of its work inside; what it returns is a copy."""
-
-    def __init__(self, free: Any, borrowed: Any) -> None:
-        self.handle = ctypes.c_void_p()  # set by whoever makes the object, before anyone else sees it
-        self.borrowed = borrowed  # what the library reads as long as the object lives
-        self._free = free
-        self._changed = threading.Condition()
-        self._readers = self._writers = 0  # writers: at work, or waiting for their turn
-        self._writing = False
-
-    def __del__(self) -> None:
-        if self.handle:
-            self._free(self.handle)
-
-    def __reduce__(self) -> Any:
-        raise TypeError("it owns memory of the library: it can neither be copied nor pickled, but saved")
-
-    @contextmanager
-    def reading(self) -> Iterator[Any]:
-        with self._changed:
-            self._changed.wait_for(lambda: not self._writers)
-            self._readers += 1
-        try:
-            yield self.handle
-        finally:
-            with self._changed:
-                self._readers -= 1
-                self._changed.notify_all()
-
-    @contextmanager
-    def writing(self) -> Iterator[Any]:
-        with self._changed:
-            self._writers += 1
-            try:
-                self._changed.wait_for(lambda: not self._readers and not self._writing)
-                self._writing = True
-            except BaseException:
-                self._writers -= 1
-                self._changed.notify_all()
-                raise
-        try:
-            yield self.handle
-        finally:
-            with self._changed:
-                self._writing = False
-                self._writers -= 1
-                self._changed.notify_all()
-
-
 class IndexImage(NamedTuple):
     """An image of an index."""
     id: int
@@ -328,7 +275,7 @@ def _image(handle: Any, position: int) -> IndexImage:
                       (int(image.width), int(image.height)))
 
 
-class Index:
+class Index(Owner):
     """Finds the images that share words with a query.
 
     keep_features: keep rows and keypoints, for verification and exact scoring. signatures: keep a row per word of an
@@ -336,7 +283,7 @@ class Index:
     side by side, and add, remove and save one at a time."""
 
     def __init__(self, vocabulary: Vocabulary, *, keep_features: bool = False, signatures: bool = True) -> None:
-        self._guarded = _Guarded(lib.kb_index_free, instance("vocabulary", vocabulary, Vocabulary))
+        self._guarded = Guarded(lib.kb_index_free, instance("vocabulary", vocabulary, Vocabulary))
         options = new(_abi.kb_index_options, keep_features=int(keep_features), no_signatures=int(not signatures))
         error = _abi.kb_error()
         check(lib.kb_index_create(vocabulary._handle, ctypes.byref(options), None,
@@ -348,16 +295,13 @@ class Index:
         the file and raises KeybitsFileError when it is damaged."""
         index = cls.__new__(cls)
         data = map_file(path)
-        index._guarded = _Guarded(lib.kb_index_free, data)
+        index._guarded = Guarded(lib.kb_index_free, data)
         error = _abi.kb_error()
         check(lib.kb_index_load(address(data), data.size, None, ctypes.byref(index._guarded.handle),
                                 ctypes.byref(error)), error, str(path))
         if check_all:
             check(lib.kb_index_check(index._guarded.handle), None, str(path))
         return index
-
-    def __reduce__(self) -> Any:
-        return self._guarded.__reduce__()
 
     def __len__(self) -> int:
         """Images that were added and not removed."""
@@ -378,8 +322,6 @@ class Index:
         is yours, the position by default."""
         view, alive = _features(features, keypoints, size)
         error = _abi.kb_error()
-        if "\0" in name:
-            raise KeybitsValueError(f"a name has no zero byte, but this one: {name!r}")
         with self._guarded.writing() as handle:
             position = int(_info(handle).positions)
             number = position if id is None else whole("id", id, 0, 2 ** 64 - 1)
@@ -518,7 +460,7 @@ class Loop(NamedTuple):
     checked: int             # pairs of images that were matched
 
 
-class LoopDetector:
+class LoopDetector(Owner):
     """Loop closing: images come in order, and each is compared with the earlier ones but the last few (`window`).
 
     Zeros are the defaults of kb_loop_options: 20 images of window, 2 checks, islands of 3, 30 places, a score of half
@@ -527,16 +469,13 @@ class LoopDetector:
     def __init__(self, vocabulary: Vocabulary, *, window: int = 0, checks: int = 0, island: int = 0,
                  min_places: int = 0, min_score: float = 0, geometry: str = "any",
                  threshold: float = 0) -> None:
-        self._guarded = _Guarded(lib.kb_loop_detector_free, instance("vocabulary", vocabulary, Vocabulary))
+        self._guarded = Guarded(lib.kb_loop_detector_free, instance("vocabulary", vocabulary, Vocabulary))
         options = new(_abi.kb_loop_options, window=window, checks=checks, island=island, min_places=min_places,
                       min_score=min_score, geometry=_geometry(geometry), threshold=threshold)
         error = _abi.kb_error()
         check(lib.kb_loop_detector_create(vocabulary._handle, ctypes.byref(options), None,
                                           ctypes.byref(self._guarded.handle), ctypes.byref(error)), error,
               "LoopDetector")
-
-    def __reduce__(self) -> Any:
-        return self._guarded.__reduce__()
 
     def add(self, features: FeaturesLike, keypoints: Optional[KeypointsLike] = None) -> Loop:
         """Looks for a loop and adds the image."""

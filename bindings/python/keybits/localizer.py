@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from . import _abi
 from ._files import PathLike
+from ._guarded import Guarded, Owner
 from ._library import check, collection_library, new, text
 from .features import _DETECTORS, _known
 from .geometry import Camera
@@ -67,25 +68,21 @@ class Location:
     ms_describe: float
 
 
-class Localizer:
-    """A map, in which photographs find their pose. One call at a time."""
+class Localizer(Owner):
+    """A map, in which photographs find their pose. Calls from several threads wait for each other."""
 
     def __init__(self, path: PathLike, threads: int = 0) -> None:
-        self._handle = ctypes.c_void_p()
         self._lib = collection_library()
+        self._guarded = Guarded(self._lib.kb_localizer_free)
         error = _abi.kb_error()
-        check(self._lib.kb_localizer_open(os.fsencode(os.fspath(path)), threads, ctypes.byref(self._handle),
+        check(self._lib.kb_localizer_open(os.fsencode(os.fspath(path)), threads, ctypes.byref(self._guarded.handle),
                                           ctypes.byref(error)), error)
-
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None):
-            self._lib.kb_localizer_free(self._handle)
 
     @property
     def names(self) -> List[str]:
         """The images of the map."""
-        count = int(self._lib.kb_localizer_count(self._handle))
-        return [text(self._lib.kb_localizer_name(self._handle, i)) for i in range(count)]
+        with self._guarded.reading() as handle:
+            return [text(self._lib.kb_localizer_name(handle, i)) for i in range(self._lib.kb_localizer_count(handle))]
 
     def find(self, photo: PathLike, camera: Optional[Camera] = None, *, candidates: Optional[int] = None,
              min_inliers: Optional[int] = None, threshold: Optional[float] = None, seed: int = 0) -> Location:
@@ -95,10 +92,11 @@ class Localizer:
         options = new(_abi.kb_localizer_options, camera=None if lens is None else ctypes.addressof(lens),
                       candidates=candidates, min_inliers=min_inliers, threshold=threshold, seed=seed)
         out, error = new(_abi.kb_location), _abi.kb_error()
-        check(self._lib.kb_localizer_find(self._handle, os.fsencode(os.fspath(photo)), ctypes.byref(options),
-                                          ctypes.byref(out), ctypes.byref(error)), error)
+        with self._guarded.writing() as handle:
+            check(self._lib.kb_localizer_find(handle, os.fsencode(os.fspath(photo)), ctypes.byref(options),
+                                              ctypes.byref(out), ctypes.byref(error)), error)
+            nearest = text(self._lib.kb_localizer_name(handle, out.nearest)) if out.found else ""
         return Location(bool(out.found), np.array(out.rotation).reshape(3, 3), np.array(out.translation),
                         np.array(out.position), out.sigma_position, out.sigma_rotation, out.sigma_focal, out.rms,
                         out.focal, out.keypoints, out.matches, out.inliers,
-                        text(self._lib.kb_localizer_name(self._handle, out.nearest)) if out.found else "", out.ms,
-                        out.ms_describe)
+                        nearest, out.ms, out.ms_describe)

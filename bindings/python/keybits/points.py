@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Points from frame to frame, for odometry: track_points in place of cv2.calcOpticalFlowPyrLK, PointTracker on top."""
 import ctypes
-import threading
 from typing import Optional, Tuple, Union
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 from . import _abi
 from ._arrays import ImageLike, Keypoints, address, features_view, image_view, keypoint_dtype
 from ._checked import KeybitsValueError
+from ._guarded import Guarded, Owner
 from ._library import call, check, lib, new, parallel, workspace
 from .features import DEFAULT_DETECTOR, Detector
 
@@ -60,7 +60,7 @@ def track_points(image_a: ImageLike, image_b: ImageLike, points: npt.ArrayLike, 
     return np.stack([to["x"], to["y"]], axis=1), correlations
 
 
-class PointTracker:
+class PointTracker(Owner):
     """Follows points over the frames of a camera, and adds new ones where there are none.
 
         tracker = keybits.PointTracker(300)
@@ -77,11 +77,9 @@ class PointTracker:
         options = new(_abi.kb_track_options, levels=levels, iterations=iterations, min_correlation=min_correlation,
                       max_error=max_error, max_points=max_points, mask_margin=mask_margin,
                       detect=ctypes.addressof(found._options))
-        self._free = lib.kb_tracker_free
-        self._lock = threading.Lock()
-        self._handle = ctypes.c_void_p()
+        self._guarded = Guarded(lib.kb_tracker_free)
         error = _abi.kb_error()
-        status = lib.kb_tracker_create(ctypes.byref(options), None, ctypes.byref(self._handle), ctypes.byref(error))
+        status = lib.kb_tracker_create(ctypes.byref(options), None, ctypes.byref(self._guarded.handle), ctypes.byref(error))
         check(status, error if error.text else None, "PointTracker")
         self.max_points = max_points or 300
 
@@ -94,8 +92,8 @@ class PointTracker:
         hidden, alive_mask = image_view(mask) if mask is not None else (None, None)
         tracks = np.empty(self.max_points, track_dtype)
         count = ctypes.c_size_t()
-        with self._lock:
-            check(lib.kb_tracker_add(self._handle, ctypes.byref(view), ctypes.byref(hidden) if hidden else None,
+        with self._guarded.writing() as handle:
+            check(lib.kb_tracker_add(handle, ctypes.byref(view), ctypes.byref(hidden) if hidden else None,
                                      workspace(), address(tracks), len(tracks), ctypes.byref(count)), None,
                   "PointTracker.add")
         del alive, alive_mask
@@ -104,12 +102,5 @@ class PointTracker:
     def reset(self) -> None:
         """Forgets all points; ids go on."""
         tracks, count = np.empty(self.max_points, track_dtype), ctypes.c_size_t()
-        with self._lock:
-            check(lib.kb_tracker_add(self._handle, None, None, None, address(tracks), len(tracks), ctypes.byref(count)))
-
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None):
-            self._free(self._handle)
-
-    def __reduce__(self) -> Tuple[object, ...]:
-        raise TypeError("a PointTracker holds memory of the library and can neither be pickled nor copied")
+        with self._guarded.writing() as handle:
+            check(lib.kb_tracker_add(handle, None, None, None, address(tracks), len(tracks), ctypes.byref(count)))

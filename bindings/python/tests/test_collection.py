@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collections: the same database as the program's, shards, cancelling, wrong input."""
+import copy
 import json
+import threading
 
 import pytest
 from conftest import leaves, warp, write_pgm, HOMOGRAPHY
@@ -41,6 +43,36 @@ def test_the_database_of_the_program(photos, program, tmp_path):
     c.write_page(tmp_path / "page.html")
     assert "10.pgm" in (tmp_path / "m.txt").read_text()
     assert (tmp_path / "mvg" / "sfm_data.json").exists() and (tmp_path / "page.html").exists()
+
+
+def test_one_call_at_a_time(photos, tmp_path):
+    """A second one, of a callback or another thread, is refused; so is a copy, which would free the same memory."""
+    refused = []
+
+    def again(step, done, total):
+        try:
+            c.describe()
+        except keybits.KeybitsError as error:
+            refused.append(str(error))
+    c = keybits.Collection([photos], tmp_path / "work", max_keypoints=100, threads=1, progress=again)
+    c.describe()
+    assert refused and set(refused) == {"a call of this collection is under way"}
+    c = keybits.Collection([photos], tmp_path / "shared", max_keypoints=100, threads=2)
+    done = []
+
+    def run(number):
+        try:
+            done.append(c.run(tmp_path / f"{number}.db").images)
+        except keybits.KeybitsError as error:
+            assert "under way" in str(error)
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(done) <= {6} and c.run(tmp_path / "last.db").images == 6
+    with pytest.raises(TypeError, match="neither be copied nor pickled"):
+        copy.copy(c)
 
 
 def test_shards(photos, tmp_path):
@@ -129,8 +161,14 @@ def test_wrong_options(photos, tmp_path, options, words):
 def test_wrong_calls(photos, tmp_path):
     with pytest.raises(keybits.KeybitsError, match="images"):
         keybits.Collection([], tmp_path / "w")
+    for images, camera in (([f"{photos}\0.jpg"], None), ([photos], "PINHOLE,1,1,1,1\0,1")):
+        with pytest.raises(keybits.KeybitsError, match="zero byte"):
+            keybits.Collection(images, tmp_path / "w", camera=camera)
     c = keybits.Collection([photos], tmp_path / "w")
     with pytest.raises(keybits.KeybitsError, match="shard 3 of 3"):
         c.describe(3, 3)
     with pytest.raises(keybits.KeybitsError, match="not described yet"):
         c.merge(tmp_path / "x.db")
+    for write in (c.merge, c.write_matches, c.write_page):
+        with pytest.raises(keybits.KeybitsError, match="is an input, and would be overwritten"):
+            write(photos / "0.pgm")

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Maps and poses: a textured plane seen by cameras that are known."""
+import copy
+import threading
+
 import numpy as np
 import pytest
 from conftest import leaves, warp, write_pgm
@@ -59,6 +62,15 @@ def test_a_new_photograph(place, tmp_path):
         assert found.found and found.inliers > 50 and found.nearest in localizer.names
         assert np.abs(found.position - [3.6, 3.1, -5.5]).max() < 0.03
         assert np.abs(found.rotation - rotation).max() < 0.01 and 0 < found.sigma_position < 0.03
+    again = []
+    threads = [threading.Thread(target=lambda: again.append(localizer.find(tmp_path / "new.pgm"))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [other.inliers for other in again] == [found.inliers] * 3
+    with pytest.raises(TypeError, match="neither be copied nor pickled"):
+        copy.copy(localizer)
     write_pgm(tmp_path / "other.pgm", leaves(400, 300, 77))
     assert not localizer.find(tmp_path / "other.pgm").found
 
@@ -67,6 +79,11 @@ def test_wrong_input(place, tmp_path):
     folder, _ = place
     with pytest.raises(keybits.KeybitsError, match="nowhere"):
         keybits.Localizer(tmp_path / "nowhere.kbl")
+    for taken in ("points3D.txt", "0.pgm"):
+        with pytest.raises(keybits.KeybitsError, match="is an input, and would be overwritten"):
+            keybits.build_map(folder, folder, folder / taken)
+    with pytest.raises(keybits.KeybitsError, match="zero byte"):
+        keybits.Localizer(f"{tmp_path}/map.kbl\0.jpg")
     with pytest.raises(keybits.KeybitsError, match="detector"):
         keybits.build_map(folder, folder, tmp_path / "x.kbl", detector="none")
     with pytest.raises(keybits.KeybitsError), pytest.warns(RuntimeWarning):
