@@ -53,12 +53,9 @@ static bool take_features(void *context, size_t index, features *f, const char *
     return true;
 }
 
-static bool describe_images(building *b, const char *folder, io_error *error)
+static bool find_images(building *b, const char *folder, io_error *error)
 {
-    size_t n = b->scene.image_count;
-    b->features = io_alloc(n, sizeof *b->features);
-    b->first = io_alloc(n + 1, sizeof *b->first);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < b->scene.image_count; i++) {
         const kbi_scene_image *image = &b->scene.images[i];
         if (b->scene.cameras[image->camera].lens.struct_size == 0)
             return io_fail(error, "%s: its camera has a lens that keybits does not know", image->name);
@@ -66,6 +63,26 @@ static bool describe_images(building *b, const char *folder, io_error *error)
         io_names_add(&b->paths, path);
         free(path);
     }
+    return true;
+}
+
+/* The map replaces neither the model nor a photograph. */
+static bool inputs_spared(const building *b, const char *model, const char *vocabulary, const char *output, io_error *error)
+{
+    static const char *const suffixes[] = {".bin", ".txt", NULL};
+    io_names files = {0};
+    bool ok = io_names_folder(&files, model, suffixes, error);
+    if (vocabulary) io_names_add(&files, vocabulary);
+    ok = ok && io_names_spared(&files, output, error) && io_names_spared(&b->paths, output, error);
+    io_names_free(&files);
+    return ok;
+}
+
+static bool describe_images(building *b, io_error *error)
+{
+    size_t n = b->scene.image_count;
+    b->features = io_alloc(n, sizeof *b->features);
+    b->first = io_alloc(n + 1, sizeof *b->first);
     if (!photos_describe(b->p, b->reading, &b->paths, b->host, "describing", take_features, b, error)) return false;
     for (size_t i = 0; i < n; i++) {
         const kbi_scene_camera *camera = &b->scene.cameras[b->scene.images[i].camera];
@@ -365,7 +382,8 @@ bool map_build(const pipeline *p, const io_read_options *reading, const char *mo
     if (!io_colmap_model_read(model, &b.scene, error)) return false;
     b.parts.info = info_of(p, reading);
     b.parts.row_bytes = (size_t)p->info.row_bytes;
-    bool ok = describe_images(&b, images, error);
+    bool ok = find_images(&b, images, error) && inputs_spared(&b, model, vocabulary, output, error) &&
+              describe_images(&b, error);
     if (ok) choose_neighbours(&b);
     ok = ok && match_pairs(&b, error);
     if (ok) make_points(&b);

@@ -235,13 +235,19 @@ kb_status kb_collection_expand(kb_collection *c, kb_error *error)
 
 /* ---- outputs ---- */
 
+static bool output_ready(kb_collection *c, const char *path, io_error *why)
+{
+    const io_names named = {.items = c->texts, .count = sizeof c->texts / sizeof *c->texts};
+    return io_names_spared(&c->collection.images, path, why) && io_names_spared(&named, path, why) && pairs_ready(c, why);
+}
+
 kb_status kb_collection_merge(kb_collection *c, const char *database, kb_collection_counts *counts, kb_error *error)
 {
     io_error why;
     collection_counts n;
     if (!c || !database) return KB_E_ARGUMENT;
     if (counts && KBI_STRUCT_CHECK(kb_collection_counts, counts) != KB_OK) return KB_E_STRUCT;
-    if (!pairs_ready(c, &why) || !collection_merge(&c->collection, database, &n, &why)) return public_done(false, &why, error);
+    if (!output_ready(c, database, &why) || !collection_merge(&c->collection, database, &n, &why)) return public_done(false, &why, error);
     const kb_collection_counts full = {sizeof full, n.images, n.failed, n.keypoints, n.pairs, n.verified, n.matches};
     if (counts) KBI_STRUCT_WRITE(kb_collection_counts, counts, &full);
     return KB_OK;
@@ -258,13 +264,13 @@ kb_status kb_collection_write_matches(kb_collection *c, const char *path, kb_err
 {
     io_error why;
     if (!c || !path) return KB_E_ARGUMENT;
-    return public_done(pairs_ready(c, &why) && collection_matches_write(&c->collection, path, &why), &why, error);
+    return public_done(output_ready(c, path, &why) && collection_matches_write(&c->collection, path, &why), &why, error);
 }
 
 kb_status kb_collection_write_page(kb_collection *c, const char *path, kb_error *error)
 {
     io_error why;
     if (!c || !path) return KB_E_ARGUMENT;
-    return public_done(pairs_ready(c, &why) &&
+    return public_done(output_ready(c, path, &why) &&
                     collection_page_write(&c->collection, path, io_clock_seconds() - c->start, &why), &why, error);
 }

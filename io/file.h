@@ -105,6 +105,8 @@ bool io_names_folder(io_names *names, const char *folder, const char *const *suf
  * anything else is itself, "-" too, which is an image on standard input. Names in a list are taken as if they had been
  * given on the command line. */
 bool io_names_images(io_names *names, int count, char *const *arguments, io_error *error);
+/* Whether an output is none of these files, by whatever name; fails with a sentence. NULL among them: nothing. */
+bool io_names_spared(const io_names *inputs, const char *output, io_error *error);
 /* What io_names_images leaves of a folder without an error, as a sentence: pictures and videos of formats that are not
  * read, and folders beside images. False when there is nothing. */
 bool io_folder_left(const char *folder, io_error *sentence);

@@ -270,3 +270,14 @@ bool io_names_outputs(io_names *outputs, const io_names *inputs, const char *out
     free(in_folder);
     return true;
 }
+
+bool io_names_spared(const io_names *inputs, const char *output, io_error *error)
+{
+    struct stat old, input;
+    if (stat(output, &old) != 0 || !S_ISREG(old.st_mode)) return true;
+    for (size_t i = 0; i < inputs->count; i++)
+        if (inputs->items[i] && stat(inputs->items[i], &input) == 0 && input.st_dev == old.st_dev &&
+            input.st_ino == old.st_ino)
+            return io_fail(error, "%s is an input, and would be overwritten", output);
+    return true;
+}

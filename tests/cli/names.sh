@@ -54,6 +54,14 @@ assert len(rows) > 1 and all(len(r) == 14 for r in rows) and all(',".pgm' in r[0
 PY
 quiet collection "$bad" -o "$bad/c.db"
 quiet collection "$bad" -o c.db --list "$first"
+mkdir model
+printf '1 PINHOLE 240 200 300 300 120 100\n' >model/cameras.txt
+printf '1 1 0 0 0 0 0 0 1 1,%s.pgm\n10 10 1\n2 1 0 0 0 1 0 0 1 2\e[31m.pgm\n10 10 1\n' "${bad%%$'\n'*}" >model/images.txt
+printf '1 0 0 5 0 0 0 1\n' >model/points3D.txt
+quiet localize build model "$bad" -o "$bad/map.kbl"
+quiet localize build "$bad" "$bad" -o map.kbl
+quiet localize "$bad/map.kbl" "$first"
+quiet localize "$first" "$second"
 quiet "$bad"
 quiet detect --"$bad"
 quiet detect "$first" --"$bad" 3

@@ -118,6 +118,12 @@ rm -r work mvg new.db
 cp list.txt vocab.kbv
 refuse 1 "vocab.kbv is an input, and would be overwritten" keybits localize build . . -o vocab.kbv --vocab vocab.kbv
 same list.txt vocab.kbv
+mkdir model
+printf '1 PINHOLE 200 160 300 300 100 80\n' >model/cameras.txt
+printf '1 1 0 0 0 0 0 0 1 a.pgm\n10 10 1\n2 1 0 0 0 1 0 0 1 b.pgm\n10 10 1\n' >model/images.txt
+printf '1 0 0 5 0 0 0 1\n' >model/points3D.txt
+keeps model/points3D.txt .kbl localize build model . -o OUT
+keeps b.pgm .kbl localize build model . -o OUT
 refuse 1 "list.txt is an input, and would be overwritten" keybits localize list.txt a.pgm -o list.txt
 refuse 1 "a.pgm is an input, and would be overwritten" keybits localize list.txt a.pgm -o a.pgm
 rm vocab.kbv
