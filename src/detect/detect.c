@@ -83,6 +83,10 @@ kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_
     if (job.options.mask && !kbi_mask_fits(job.options.mask, image))
         return kbi_fail_at(error, KB_E_ARGUMENT, "mask", -1, "the mask is not an 8-bit image of %d x %d px",
                            (int)image->width, (int)image->height);
+
+    kb_workspace local;
+    job.workspace = kbi_workspace_or(workspace, &local);
+    size_t mark = kbi_workspace_mark(job.workspace);
     f.n = 0;
     f.width = image->width;
     f.height = image->height;
@@ -90,10 +94,6 @@ kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_
     f.revision = kb_detector_revision(f.detector);
     f.upright = job.options.orientation == KB_ORIENTATION_NONE;
     if (f.capacity < (size_t)job.options.max_keypoints) job.options.max_keypoints = (int32_t)f.capacity;
-
-    kb_workspace local;
-    job.workspace = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(job.workspace);
     if (f.capacity > 0) status = detect(&job, image, f.keypoints, &f.n);
     if (status == KB_OK) kbi_features_write(features, &f);
     return kbi_workspace_end(job.workspace, mark, &local, status, "detect, width, height, format, threads", error);

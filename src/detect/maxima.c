@@ -12,6 +12,7 @@
  * blur), so its place is interpolated to the same scale. */
 #include <math.h>
 
+#include "common/bytes.h"
 #include "detect/corners.h"
 
 #define REACH 2.0
@@ -32,15 +33,18 @@ typedef struct level_peaks {
 
 #define NOBODY UINT32_MAX
 
-/* A bit for every pixel of a level, 1 where there is a peak, and for bytes with a peak the number of their first. */
+/* A bit for every pixel of a level, 1 where there is a peak, and for groups of 32 with a peak the number of their
+ * first. */
 typedef struct peak_bits {
     size_t stride; /* bytes per row */
     uint8_t *bits;
     uint32_t *first;
 } peak_bits;
 
+#define GROUP 4 /* bytes */
+
 /* One more: a window may begin in the last byte of pixels. */
-static size_t row_bytes(const kbi_level *level) { return ((size_t)level->width + 7) / 8 + 1; }
+static size_t row_bytes(const kbi_level *level) { return (((size_t)level->width + 7) / 8 + GROUP) / GROUP * GROUP; }
 
 /* The rows of a window are read whatever their number. */
 static size_t level_bytes(const kbi_level *level)
@@ -48,10 +52,21 @@ static size_t level_bytes(const kbi_level *level)
     return kbi_round_up(row_bytes(level) * ((size_t)level->height + WINDOW_ROWS));
 }
 
-/* Level 0 is the largest. */
+static size_t bits_bytes(const kbi_level *level) { return level_bytes(level) * (1 + sizeof(uint32_t) / GROUP); }
+
+/* Threads compare several pairs of levels at once; one alone needs the bits of one level, of which 0 is the largest. */
+static size_t bits_before(const kbi_levels *levels, int32_t level)
+{
+    size_t sum = 0;
+    for (int32_t i = 0; i < level && levels->threads > 1; i++) sum += bits_bytes(&levels->level[i]);
+    return sum;
+}
+
+static size_t relation_bytes(size_t peaks) { return kbi_round_up(peaks * sizeof(relation)); }
+
 size_t kbi_maxima_bytes(const kbi_levels *levels, size_t peaks)
 {
-    return peaks * sizeof(relation) + level_bytes(&levels->level[0]) * (1 + sizeof(uint32_t));
+    return relation_bytes(peaks) + bits_bytes(&levels->level[0]) + bits_before(levels, levels->count);
 }
 
 /* Which comes first in the order of rows, as one number: rows end where nobody can predict. */
@@ -84,15 +99,17 @@ static void find_levels(level_peaks *at, int32_t levels, kbi_peaks *peaks, relat
     }
 }
 
-static void set_bits(peak_bits *b, const level_peaks *at, const kbi_level *level)
+static peak_bits set_bits(void *memory, const level_peaks *at, const kbi_level *level)
 {
-    b->stride = row_bytes(level);
-    memset(b->bits, 0, level_bytes(level));
-    for (size_t i = 0; i < at->count; i++) {
-        size_t byte = at->peak[i].y * b->stride + at->peak[i].x / 8;
-        if (b->bits[byte] == 0) b->first[byte] = (uint32_t)i;
-        b->bits[byte] |= (uint8_t)(1 << at->peak[i].x % 8);
+    peak_bits b = {row_bytes(level), memory, NULL};
+    b.first = (uint32_t *)(void *)(b.bits + level_bytes(level));
+    memset(b.bits, 0, level_bytes(level));
+    for (size_t i = at->count; i-- > 0;) { /* so that the first of a group comes last */
+        size_t byte = at->peak[i].y * b.stride + at->peak[i].x / 8;
+        b.first[byte / GROUP] = (uint32_t)i;
+        b.bits[byte] |= (uint8_t)(1 << at->peak[i].x % 8);
     }
+    return b;
 }
 
 /* ---- comparison of two levels ---- */
@@ -128,11 +145,12 @@ static near_window window_near(const peak_bits *b, const kbi_level *finer, doubl
 
 static uint32_t peak_at(const peak_bits *b, int32_t x, int32_t y)
 {
-    size_t byte = (size_t)y * b->stride + (size_t)x / 8;
-    uint32_t before = b->bits[byte] & ((1u << x % 8) - 1); /* no two of them are neighbours */
-    before = (before & 0x55) + (before >> 1 & 0x55);
-    before = (before & 0x33) + (before >> 2 & 0x33);
-    return b->first[byte] + (before & 7) + (before >> 4);
+    size_t group = ((size_t)y * b->stride + (size_t)x / 8) / GROUP;
+    uint32_t before = kbi_get_u32(b->bits + group * GROUP) & ((1u << x % 32) - 1);
+    before = (before | before >> 1) & 0x55555555; /* no two of them are neighbours */
+    before = (before & 0x33333333) + (before >> 2 & 0x33333333);
+    before = (before + (before >> 4)) & 0x0f0f0f0f;
+    return b->first[group] + (before * 0x01010101 >> 24);
 }
 
 /* Of equal ones the first in the order of rows counts, which comes first. */
@@ -178,50 +196,80 @@ static int16_t moved_to(int32_t pixel, int16_t offset, double part, double other
     return kbi_peak_steps(here + part * (there - here));
 }
 
-/* Scale and place of a maximum between its level and the ones beside it. */
-static void interpolate(const kbi_level *level, kbi_peak *p, const kbi_peak *before, const kbi_peak *after)
+/* Scale and place of a maximum between its level and the ones beside it, whose pixels are `ratio` times as large. */
+static void interpolate(const double ratio[2], kbi_peak *p, const kbi_peak *before, const kbi_peak *after)
 {
     double curve = (double)before->response + after->response - 2.0 * p->response;
     if (curve >= 0) return;
     double offset = kbi_half_pixel(0.5 * ((double)before->response - after->response) / curve);
     const kbi_peak *q = offset < 0 ? before : after;
-    double part = fabs(offset), ratio = 1 / (level[0].factor / level[offset < 0 ? -1 : 1].factor);
+    double part = fabs(offset), larger = ratio[offset >= 0];
     p->dlevel = (int8_t)kbi_peak_steps(offset);
-    p->dx = moved_to(p->x, p->dx, part, q->x + (double)q->dx / KBI_PEAK_STEPS, ratio);
-    p->dy = moved_to(p->y, p->dy, part, q->y + (double)q->dy / KBI_PEAK_STEPS, ratio);
+    p->dx = moved_to(p->x, p->dx, part, q->x + (double)q->dx / KBI_PEAK_STEPS, larger);
+    p->dy = moved_to(p->y, p->dy, part, q->y + (double)q->dy / KBI_PEAK_STEPS, larger);
 }
 
 /* Of equal ones the finer stays. A peak that gives its place to a maximum is none itself, so it has not been moved.
  * Who has neighbours, and who is stronger, cannot be predicted: both are asked without branches. */
-static bool move_to_maximum(const kbi_levels *levels, kbi_peak *peaks, kbi_peak *p, relation near)
+static bool move_to_maximum(const double ratio[2], kbi_peak *peaks, kbi_peak *p, relation near)
 {
     bool has_before = near.before != NOBODY, has_after = near.after != NOBODY;
     const kbi_peak *before = &peaks[has_before ? near.before : 0], *after = &peaks[has_after ? near.after : 0];
     bool beaten = (has_before & (before->response >= p->response)) | (has_after & (after->response > p->response));
-    if (!beaten & has_before & has_after) interpolate(&levels->level[p->level], p, before, after);
+    if (!beaten & has_before & has_after) interpolate(ratio, p, before, after);
     return !beaten;
+}
+
+/* ---- all levels ---- */
+
+typedef struct maxima_tasks {
+    const kbi_levels *levels;
+    kbi_peak *peaks;
+    level_peaks at[KB_PYRAMID_MAX_LEVELS];
+    uint8_t *bits;
+    size_t found[KB_PYRAMID_MAX_LEVELS];
+} maxima_tasks;
+
+static void compare_task(void *context, int32_t finer)
+{
+    const maxima_tasks *t = context;
+    const level_peaks *at = &t->at[finer];
+    const kbi_level *level = &t->levels->level[finer];
+    if (at[0].count == 0 || at[1].count == 0) return;
+    peak_bits bits = set_bits(t->bits + bits_before(t->levels, finer), at, level);
+    compare_levels(t->peaks, at, &bits, level);
+}
+
+/* Entries take the place of relations that are no longer needed. */
+static void move_task(void *context, int32_t level)
+{
+    maxima_tasks *t = context;
+    const level_peaks *at = &t->at[level];
+    uint64_t *entries = (uint64_t *)(void *)at->near;
+    size_t found = 0;
+    double factor = t->levels->level[level].factor, ratio[2] = {0, 0};
+    if (level > 0) ratio[0] = 1 / (factor / t->levels->level[level - 1].factor);
+    if (level + 1 < t->levels->count) ratio[1] = 1 / (factor / t->levels->level[level + 1].factor);
+    for (size_t k = 0; k < at->count; k++) {
+        bool maximum = move_to_maximum(ratio, t->peaks, &at->peak[k], at->near[k]);
+        entries[found] = (uint64_t)~kbi_float_order(at->peak[k].response) << 32 | (at->first + k);
+        found += maximum;
+    }
+    t->found[level] = found;
 }
 
 size_t kbi_maxima_find(const kbi_levels *levels, kbi_peaks *peaks, void *memory)
 {
-    relation *relations = memory;
-    uint64_t *entries = memory; /* in the place of relations that are no longer needed */
-    level_peaks at[KB_PYRAMID_MAX_LEVELS];
-    peak_bits b = {.first = (uint32_t *)(void *)(entries + peaks->count)};
+    const kb_parallel *parallel = levels->threads > 1 ? levels->parallel : NULL;
+    maxima_tasks t = {.levels = levels, .peaks = peaks->peak};
+    uint64_t *entries = memory;
     size_t found = 0;
-    b.bits = (uint8_t *)(b.first + level_bytes(&levels->level[0]));
-    find_levels(at, levels->count, peaks, relations);
-    memset(relations, 0xff, peaks->count * sizeof *relations); /* NOBODY */
-    for (int32_t i = 0; i + 1 < levels->count; i++) {
-        if (at[i].count == 0 || at[i + 1].count == 0) continue;
-        set_bits(&b, &at[i], &levels->level[i]);
-        compare_levels(peaks->peak, &at[i], &b, &levels->level[i]);
-    }
-    for (int32_t i = 0; i < levels->count; i++)
-        for (size_t k = 0; k < at[i].count; k++) {
-            bool maximum = move_to_maximum(levels, peaks->peak, &at[i].peak[k], at[i].near[k]);
-            entries[found] = (uint64_t)~kbi_float_order(at[i].peak[k].response) << 32 | (at[i].first + k);
-            found += maximum;
-        }
+    t.bits = (uint8_t *)memory + relation_bytes(peaks->count);
+    find_levels(t.at, levels->count, peaks, memory);
+    memset(memory, 0xff, peaks->count * sizeof(relation)); /* NOBODY */
+    kbi_parallel_run(parallel, levels->count - 1, compare_task, &t);
+    kbi_parallel_run(parallel, levels->count, move_task, &t);
+    for (int32_t i = 0; i < levels->count; found += t.found[i++])
+        memmove(entries + found, t.at[i].near, t.found[i] * sizeof *entries);
     return found;
 }

@@ -40,12 +40,13 @@ static bool is_taken(const raster *r, const kb_keypoint *keypoints, const kb_key
 static size_t take_places(const kbi_corners *c, raster *r, const uint64_t *entries, size_t n)
 {
     double growth[KBI_PEAK_STEPS + 1] = {0}; /* by the scale between levels; 0: not known yet */
+    double log_step = kbi_log(c->levels.step);
     size_t kept = 0;
     memset(r->cell, 0xff, (size_t)r->columns * (size_t)r->rows * sizeof *r->cell); /* NOBODY */
     for (size_t i = 0; i < n && kept < c->room; i++) {
         int32_t steps = c->peaks.peak[(uint32_t)entries[i]].dlevel;
         double *scale = &growth[steps + KBI_PEAK_STEPS / 2];
-        if (*scale == 0) *scale = kbi_exp(kbi_log(c->levels.step) * steps / KBI_PEAK_STEPS);
+        if (*scale == 0) *scale = kbi_exp(log_step * steps / KBI_PEAK_STEPS);
         kb_keypoint k = kbi_corner_keypoint(c, (uint32_t)entries[i], *scale);
         if (is_taken(r, c->keypoints, &k)) continue;
         uint32_t *cell = &r->cell[cell_at(k.y, 0, r->rows) * r->columns + cell_at(k.x, 0, r->columns)];
