@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* src/detect: one keypoint per place, up to the border, in small images, with sizes that follow the image; and with
  * every_level the keypoints of ORB-SLAM's extractor, bit for bit. */
+#include "detect/peaks.h"
 #include "detected.h"
 
 /* Rectangles of many sizes over each other. */
@@ -235,6 +236,47 @@ static void test_every_level_is_what_orb_slam_had(void **state)
     }
 }
 
+static kbi_peaks peak_list(kb_workspace *workspace, size_t keep, size_t spare)
+{
+    kbi_peaks list;
+    assert_true(kbi_peaks_get(&list, keep, spare, SIZE_MAX, workspace));
+    kbi_peaks_start(&list, 0);
+    return list;
+}
+
+/* Peaks that several lists found one after the other are kept or dropped as those of one list, many of them equal,
+ * whatever room there is. */
+static void test_joined_lists_keep_what_one_list_keeps(void **state)
+{
+    (void)state;
+    enum { LISTS = 4 };
+    uint64_t seed = 9;
+    kb_workspace *workspace = NULL;
+    assert_int_equal(kb_workspace_create(NULL, &workspace), KB_OK);
+    for (int round = 0; round < 300; round++) {
+        size_t mark = kbi_workspace_mark(workspace), keep = 1 + kbi_random_below(&seed, 60), spare = 33 + round % 40;
+        uint32_t different = 1 + kbi_random_below(&seed, 40);
+        kbi_peaks one = peak_list(workspace, keep, 100000), joined = peak_list(workspace, keep, spare), part[LISTS];
+        for (int i = 0; i < LISTS; i++) part[i] = peak_list(workspace, keep, spare);
+        for (uint32_t i = 0, n = kbi_random_below(&seed, 400); i < n; i++) {
+            kbi_peak peak = {.x = (uint16_t)i, .level = (uint8_t)(8 - i / 50)};
+            peak.response = (float)kbi_random_below(&seed, different) / 64 / (round % 3 ? 1 : 64);
+            kbi_peaks_add(&one, peak);
+            kbi_peaks_add(&part[i * LISTS / n], peak);
+        }
+        kbi_peaks_join(&joined, part, LISTS);
+        kbi_peaks_prune(&one);
+        kbi_peaks_prune(&joined);
+        assert_int_equal(one.count, joined.count);
+        for (size_t i = 0; i < one.count; i++) {
+            assert_int_equal(one.peak[i].x, joined.peak[i].x);
+            assert_true(one.peak[i].response == joined.peak[i].response);
+        }
+        kbi_workspace_rewind(workspace, mark);
+    }
+    kb_workspace_free(workspace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +287,7 @@ int main(void)
         cmocka_unit_test(test_sizes_follow_a_zoom),
         cmocka_unit_test(test_upright_changes_angles_alone),
         cmocka_unit_test(test_every_level_is_what_orb_slam_had),
+        cmocka_unit_test(test_joined_lists_keep_what_one_list_keeps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
