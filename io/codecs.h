@@ -29,8 +29,8 @@ typedef struct io_source {
 
 /* Checks the sides and their product; the sentence names them. */
 bool io_source_accepts(const io_source *source, int64_t width, int64_t height, io_error *error);
-/* The same, and makes room; the samples are not cleared. A decoder calls it as soon as it
- * knows the header, before it or its library asks for memory that grows with the picture. */
+/* The same, and makes room, with a byte more per row, which PNG's filters need; the samples are not cleared. A decoder
+ * calls it as soon as it knows the header, before it or its library asks for memory that grows with the picture. */
 bool io_raster_create(io_raster *raster, const io_source *source, int64_t width, int64_t height, int32_t channels,
                       int32_t bytes, io_error *error);
 /* The address of a row. */

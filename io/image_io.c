@@ -62,7 +62,7 @@ bool io_raster_create(io_raster *raster, const io_source *source, int64_t width,
     if (!io_source_accepts(source, width, height, error)) return false;
     *raster = (io_raster){(int32_t)width, (int32_t)height, channels, bytes, bytes == 2 ? 65535 : 255, 1, false, NULL,
                           {(int32_t)width, (int32_t)height, 1, 1, 0, 0}};
-    raster->samples = malloc((size_t)width * (size_t)height * (size_t)(channels * bytes));
+    raster->samples = malloc((size_t)height * ((size_t)width * (size_t)(channels * bytes) + 1));
     if (raster->samples) return true;
     return io_fail(error, "%s: no memory for %lld x %lld pixels", source->name, (long long)width, (long long)height);
 }

@@ -51,18 +51,17 @@ static inline int paeth(int a, int b, int c)
         for (size_t k = 0; k < size; k++) {                                                                         \
             int a = left[k], b = up[i + k], c = corner[k];                                                          \
             (void)a, (void)c;                                                                                       \
-            left[k] = out[i + k] = (uint8_t)(in[i + k] + (prediction));                                             \
+            left[k] = row[i + k] = (uint8_t)(row[i + k] + (prediction));                                            \
             corner[k] = b;                                                                                          \
         }                                                                                                           \
     }
 
 /* n pixels of `size` samples, a constant wherever this is called. */
-static inline bool unfilter(int filter, const uint8_t *restrict in, const uint8_t *restrict up, uint8_t *restrict out,
-                            size_t n, const size_t size)
+static inline bool unfilter(int filter, uint8_t *restrict row, const uint8_t *restrict up, size_t n, const size_t size)
 {
     int left[3] = {0}, corner[3] = {0};
     switch (filter) {
-    case 0: memcpy(out, in, n * size); return true;
+    case 0: return true;
     case 1: FOR_EACH_SAMPLE(a) return true;
     case 2: FOR_EACH_SAMPLE(b) return true;
     case 3: FOR_EACH_SAMPLE((a + b) >> 1) return true;
@@ -71,16 +70,18 @@ static inline bool unfilter(int filter, const uint8_t *restrict in, const uint8_
     }
 }
 
-static bool unfilter_rows(const uint8_t *filtered, io_raster *raster)
+/* The samples hold the filtered rows, each behind the byte that tells its filter, and lose those bytes. Fresh memory
+ * costs more than moving the rows. */
+static bool unfilter_rows(io_raster *raster)
 {
-    size_t n = (size_t)raster->width, size = (size_t)raster->channels, step = 1 + n * size;
+    size_t n = (size_t)raster->width, size = (size_t)raster->channels;
     uint8_t *above = calloc(n, size); /* the first row has zeros above it */
     bool ok = above != NULL;
     const uint8_t *up = above;
     for (int32_t y = 0; ok && y < raster->height; y++) {
-        const uint8_t *in = filtered + (size_t)y * step;
-        uint8_t *out = io_raster_row(raster, y);
-        ok = size == 3 ? unfilter(in[0], in + 1, up, out, n, 3) : unfilter(in[0], in + 1, up, out, n, 1);
+        uint8_t *out = io_raster_row(raster, y), *in = out + y;
+        ok = size == 3 ? unfilter(in[0], in + 1, up, n, 3) : unfilter(in[0], in + 1, up, n, 1);
+        memmove(out, in + 1, n * size);
         up = out;
     }
     free(above);
@@ -124,15 +125,14 @@ bool io_decode_png_plain(const io_source *source, io_raster *raster)
     io_error ignored;
     if (!io_raster_create(raster, source, (int64_t)width, (int64_t)height, (int32_t)channels, 1, &ignored))
         return false;
-    uint8_t *packed = malloc(source->size), *filtered = malloc((size_t)bytes);
+    uint8_t *packed = malloc(source->size);
     struct libdeflate_decompressor *inflate = libdeflate_alloc_decompressor();
-    size_t size = packed && filtered && inflate ? gather(source, packed) : 0;
-    bool ok = size > 0 &&
-              libdeflate_zlib_decompress(inflate, packed, size, filtered, (size_t)bytes, NULL) == LIBDEFLATE_SUCCESS;
-    ok = ok && unfilter_rows(filtered, raster);
+    size_t size = packed && inflate ? gather(source, packed) : 0;
+    bool ok = size > 0 && libdeflate_zlib_decompress(inflate, packed, size, raster->samples, (size_t)bytes, NULL) ==
+                              LIBDEFLATE_SUCCESS;
     libdeflate_free_decompressor(inflate);
-    free(filtered);
     free(packed);
+    ok = ok && unfilter_rows(raster);
     if (ok) return true;
     free(raster->samples);
     *raster = (io_raster){0};
