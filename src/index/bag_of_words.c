@@ -142,7 +142,7 @@ kb_status kbi_bag_create(const kb_vocabulary *v, const kb_features *features, bo
 {
     bag_buffers b;
     *bag = (kbi_bag){0};
-    uint32_t *words = kbi_workspace_array(workspace, features->n, sizeof *words);
+    uint32_t *words = bag->row_word = kbi_workspace_array(workspace, features->n, sizeof *words);
     if (!words || !buffers_get(&b, features, 1, signatures, workspace, bag))
         return kbi_fail(error, KB_E_MEMORY, "no memory for %zu rows", features->n);
     kb_status status = kb_vocabulary_words(v, features, NULL, words, b.leaves, error);
@@ -161,12 +161,11 @@ kb_status kbi_bag_probe(const kb_vocabulary *v, const kb_features *features, uin
 {
     bag_buffers b;
     const kbi_match_kernels *kernels = kbi_match_kernels_get();
-    *bag = (kbi_bag){0};
-    uint32_t *words = kbi_workspace_array(workspace, features->n, sizeof *words);
-    if (!words || !buffers_get(&b, features, probes, true, workspace, bag))
+    const uint32_t *words = bag->row_word;
+    *bag = (kbi_bag){.l1 = bag->l1, .self = bag->self};
+    if (!buffers_get(&b, features, probes, true, workspace, bag))
         return kbi_fail(error, KB_E_MEMORY, "no memory for %zu rows", features->n);
-    kb_status status = kb_vocabulary_words(v, features, NULL, words, NULL, error);
-    for (size_t i = 0; status == KB_OK && i < features->n; i++) {
+    for (size_t i = 0; i < features->n; i++) {
         uint32_t leaves[KB_MAX_PROBES], kept = 0;
         uint32_t found = kbi_nearest_leaves(v, kernels, (const uint8_t *)features->rows + i * features->row_bytes,
                                             probes, leaves);
@@ -179,6 +178,6 @@ kb_status kbi_bag_probe(const kb_vocabulary *v, const kb_features *features, uin
             kept++;
         }
     }
-    if (status == KB_OK) bag_fill(v, features, &b, bag);
-    return status;
+    bag_fill(v, features, &b, bag);
+    return KB_OK;
 }

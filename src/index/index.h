@@ -10,6 +10,7 @@ typedef struct kbi_bag {
     size_t n;            /* different words, ascending */
     uint32_t *word;
     uint32_t *count;     /* rows with the word */
+    uint32_t *row_word;  /* the word of each row */
     uint8_t *signature;  /* n x row_bytes: the majority of these rows; NULL when not wanted */
     double l1;           /* the sum of tf-idf values */
     uint64_t self;       /* the score of the image with itself before normalisation */
@@ -18,8 +19,8 @@ typedef struct kbi_bag {
 kb_status kbi_bag_create(const kb_vocabulary *v, const kb_features *features, bool signatures,
                          kb_workspace *workspace, kbi_bag *bag, kb_error *error);
 
-/* The same for the words that rows are near to besides their own: each row is in `probes` - 1 of them. The norms stay
- * 0. */
+/* Turns the bag into one of the words that rows are near to besides their own: each row is in `probes` - 1 of them. The
+ * norms stay what they were. */
 kb_status kbi_bag_probe(const kb_vocabulary *v, const kb_features *features, uint32_t probes, kb_workspace *workspace,
                         kbi_bag *bag, kb_error *error);
 /* The leaves that a beam search for the `max` (1 to KB_MAX_PROBES) nearest finds, nearest first; the result is how

@@ -110,9 +110,7 @@ static void score_segments(query *q)
 /* Rows also look into the next nearest words: many true matches are there, above all on small or blurred images. */
 static kb_status query_probe(query *q, const kb_features *f, size_t probes, kb_workspace *ws, kb_error *error)
 {
-    uint64_t self = q->bag.self;
     kb_status status = kbi_bag_probe(q->index->vocabulary, f, (uint32_t)probes, ws, &q->bag, error);
-    q->bag.self = self;
     if (status == KB_OK) score_segments(q);
     return status;
 }
