@@ -22,12 +22,15 @@ typedef struct kernel_tier {
 #else
 #    if defined(KBI_AARCH64)
 #        define TIERS(module) {"neon", KBI_CPU_NEON, &kbi_##module##_kernels_neon}, TIER_C(module)
+#        define FIT_TIERS TIERS(fit)
 #    elif defined(KBI_WASM_SIMD) /* which is compiled in, so that nothing runs without it */
 #        define TIERS(module) {"simd128", 0, &kbi_##module##_kernels_wasm}
 #    else
 #        define TIERS(module) TIER_C(module)
 #    endif
-#    define FIT_TIERS TIER_C(fit)
+#    ifndef FIT_TIERS
+#        define FIT_TIERS TIER_C(fit)
+#    endif
 #endif
 
 /* From the highest to the lowest, which needs nothing. */

@@ -69,6 +69,7 @@ KBI_KERNEL_OF(detect, gradient_sums, avx512);
 #    endif
 #elif defined(KBI_AARCH64)
 KBI_TABLES_FOR(neon);
+KBI_EXTERN const kbi_fit_kernels kbi_fit_kernels_neon;
 #elif defined(KBI_WASM_SIMD)
 KBI_TABLES_FOR(wasm);
 #endif

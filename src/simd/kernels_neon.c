@@ -6,6 +6,7 @@
 
 #    define KBI_VEC_NEON
 #    include "simd/templates.h"
+#    include "simd/tmpl_transfer.h"
 
 /* 16 words at a time; few of them are near, so a branch for each of those costs less than a store for each word. */
 VEC_KERNEL size_t KERNEL(hamming_near)(const uint8_t *query, const uint8_t *words, size_t n, uint32_t max,
@@ -27,5 +28,7 @@ VEC_KERNEL size_t KERNEL(hamming_near)(const uint8_t *query, const uint8_t *word
 }
 
 #    include "simd/tables_128.h"
+
+const kbi_fit_kernels kbi_fit_kernels_neon = {.transfer_sums = KERNEL(transfer_sums)};
 
 #endif

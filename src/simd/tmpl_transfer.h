@@ -1,88 +1,103 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sums of kbi_transfer_sums (src/fit/kernels.h) with four doubles per vector. Four pairs side by side are turned
- * into weights, which are then transposed: the four weights of a pair are a vector, and so are the three of its
- * gradient. */
+/* The sums of kbi_transfer_sums (src/fit/kernels.h) with two or four doubles per vector. As many pairs side by side are
+ * turned into weights, which are then transposed: the four weights of a pair are one or two vectors, and so are the
+ * three of its gradient. */
 #ifndef KBI_TMPL_TRANSFER_H
 #define KBI_TMPL_TRANSFER_H
 
 #include "fit/kernels.h"
 #include "simd/vec.h"
 
+#ifdef KBI_VEC_AVX2
+#    define PAIRS 4 /* per vector */
+typedef __m256d doubles;
+#else
+#    define PAIRS 2
+typedef double doubles __attribute__((vector_size(16)));
+#endif
+#define WEIGHT_PARTS (4 / PAIRS) /* vectors of four weights */
+
 typedef struct transfer_block {
-    __m256d x, y, one, u, v, uv, ru, rv, rw; /* lanes are pairs */
+    doubles x, y, one, u, v, uv, ru, rv, rw; /* lanes are pairs */
 } transfer_block;
 
-/* values[slot[0]] to values[slot[3]]. */
-VEC_INLINE __m256d four_listed(const double *values, const int32_t *slot)
+typedef struct transfer_totals {
+    doubles moments[6][WEIGHT_PARTS], gradient[3][WEIGHT_PARTS];
+} transfer_totals;
+
+/* values[slot[0]] and so on. */
+VEC_INLINE doubles listed_doubles(const double *values, const int32_t *slot)
 {
-    return _mm256_set_pd(values[slot[3]], values[slot[2]], values[slot[1]], values[slot[0]]);
+#ifdef KBI_VEC_AVX2
+    return (doubles){values[slot[0]], values[slot[1]], values[slot[2]], values[slot[3]]};
+#else
+    return (doubles){values[slot[0]], values[slot[1]]};
+#endif
 }
 
-VEC_INLINE __m256d row_times(const double *row, __m256d x, __m256d y)
+/* Lane k of a, b, c and d is out[k]. */
+VEC_INLINE void transpose_doubles(doubles a, doubles b, doubles c, doubles d, doubles out[PAIRS][WEIGHT_PARTS])
 {
-    __m256d a = _mm256_mul_pd(_mm256_set1_pd(row[0]), x), b = _mm256_mul_pd(_mm256_set1_pd(row[1]), y);
-    return _mm256_add_pd(_mm256_add_pd(a, b), _mm256_set1_pd(row[2]));
+#ifdef KBI_VEC_AVX2
+    doubles ab = _mm256_unpacklo_pd(a, b), ab_odd = _mm256_unpackhi_pd(a, b);
+    doubles cd = _mm256_unpacklo_pd(c, d), cd_odd = _mm256_unpackhi_pd(c, d);
+    out[0][0] = _mm256_permute2f128_pd(ab, cd, 0x20);
+    out[1][0] = _mm256_permute2f128_pd(ab_odd, cd_odd, 0x20);
+    out[2][0] = _mm256_permute2f128_pd(ab, cd, 0x31);
+    out[3][0] = _mm256_permute2f128_pd(ab_odd, cd_odd, 0x31);
+#else
+    out[0][0] = (doubles){a[0], b[0]}, out[0][1] = (doubles){c[0], d[0]};
+    out[1][0] = (doubles){a[1], b[1]}, out[1][1] = (doubles){c[1], d[1]};
+#endif
 }
 
-VEC_INLINE transfer_block transfer_fill(const double *h, const fit_pairs *pairs, const int32_t *slot, __m256d weight)
+VEC_INLINE transfer_block transfer_fill(const double *h, const fit_pairs *pairs, const int32_t *slot, doubles weight)
 {
-    __m256d x = four_listed(pairs->x1, slot), y = four_listed(pairs->y1, slot);
-    __m256d q = _mm256_div_pd(_mm256_set1_pd(1), row_times(h + 6, x, y));
-    __m256d u = _mm256_mul_pd(row_times(h, x, y), q), v = _mm256_mul_pd(row_times(h + 3, x, y), q);
-    __m256d ru = _mm256_sub_pd(u, four_listed(pairs->x2, slot)), rv = _mm256_sub_pd(v, four_listed(pairs->y2, slot));
-    __m256d rw = _mm256_xor_pd(_mm256_add_pd(_mm256_mul_pd(u, ru), _mm256_mul_pd(v, rv)), _mm256_set1_pd(-0.0));
-    __m256d wq = _mm256_mul_pd(weight, q), q2 = _mm256_mul_pd(wq, q);
-    return (transfer_block){x, y, q2, _mm256_mul_pd(q2, u), _mm256_mul_pd(q2, v),
-                            _mm256_mul_pd(q2, _mm256_add_pd(_mm256_mul_pd(u, u), _mm256_mul_pd(v, v))),
-                            _mm256_mul_pd(ru, wq), _mm256_mul_pd(rv, wq), _mm256_mul_pd(rw, wq)};
+    doubles x = listed_doubles(pairs->x1, slot), y = listed_doubles(pairs->y1, slot);
+    doubles q = 1.0 / (h[6] * x + h[7] * y + h[8]);
+    doubles u = (h[0] * x + h[1] * y + h[2]) * q, v = (h[3] * x + h[4] * y + h[5]) * q;
+    doubles ru = u - listed_doubles(pairs->x2, slot), rv = v - listed_doubles(pairs->y2, slot);
+    doubles rw = -(u * ru + v * rv), wq = weight * q, q2 = wq * q;
+    return (transfer_block){x, y, q2, q2 * u, q2 * v, q2 * (u * u + v * v), ru * wq, rv * wq, rw * wq};
 }
 
-VEC_INLINE void transpose_doubles(__m256d a, __m256d b, __m256d c, __m256d d, __m256d out[4])
+/* Adds the first n pairs of a block, one after the other. */
+VEC_INLINE void transfer_add(const transfer_block *b, int32_t n, transfer_totals *t)
 {
-    __m256d ab = _mm256_unpacklo_pd(a, b), ab_odd = _mm256_unpackhi_pd(a, b);
-    __m256d cd = _mm256_unpacklo_pd(c, d), cd_odd = _mm256_unpackhi_pd(c, d);
-    out[0] = _mm256_permute2f128_pd(ab, cd, 0x20);
-    out[1] = _mm256_permute2f128_pd(ab_odd, cd_odd, 0x20);
-    out[2] = _mm256_permute2f128_pd(ab, cd, 0x31);
-    out[3] = _mm256_permute2f128_pd(ab_odd, cd_odd, 0x31);
-}
-
-/* Adds the first n of four pairs, one after the other. */
-VEC_INLINE void transfer_add(const transfer_block *b, int32_t n, __m256d moments[6], __m256d gradient[3])
-{
-    __m256d weights[4], slopes[4];
-    double x[4], y[4];
-    _mm256_storeu_pd(x, b->x);
-    _mm256_storeu_pd(y, b->y);
+    doubles weights[PAIRS][WEIGHT_PARTS], slopes[PAIRS][WEIGHT_PARTS];
     transpose_doubles(b->one, b->u, b->v, b->uv, weights);
     transpose_doubles(b->ru, b->rv, b->rw, b->rw, slopes);
     VEC_UNROLL
-    for (int32_t k = 0; k < 4; k++) {
+    for (int32_t k = 0; k < PAIRS; k++) {
         if (k >= n) return;
-        __m256d px = _mm256_set1_pd(x[k]), py = _mm256_set1_pd(y[k]), w = weights[k], s = slopes[k];
-        moments[0] = _mm256_add_pd(moments[0], _mm256_mul_pd(w, _mm256_mul_pd(px, px)));
-        moments[1] = _mm256_add_pd(moments[1], _mm256_mul_pd(w, _mm256_mul_pd(px, py)));
-        moments[2] = _mm256_add_pd(moments[2], _mm256_mul_pd(w, px));
-        moments[3] = _mm256_add_pd(moments[3], _mm256_mul_pd(w, _mm256_mul_pd(py, py)));
-        moments[4] = _mm256_add_pd(moments[4], _mm256_mul_pd(w, py));
-        moments[5] = _mm256_add_pd(moments[5], w);
-        gradient[0] = _mm256_add_pd(gradient[0], _mm256_mul_pd(s, px));
-        gradient[1] = _mm256_add_pd(gradient[1], _mm256_mul_pd(s, py));
-        gradient[2] = _mm256_add_pd(gradient[2], s);
+        const double x = b->x[k], y = b->y[k];
+        VEC_UNROLL
+        for (int32_t p = 0; p < WEIGHT_PARTS; p++) {
+            doubles w = weights[k][p], s = slopes[k][p];
+            t->moments[0][p] += w * (x * x);
+            t->moments[1][p] += w * (x * y);
+            t->moments[2][p] += w * x;
+            t->moments[3][p] += w * (y * y);
+            t->moments[4][p] += w * y;
+            t->moments[5][p] += w;
+            t->gradient[0][p] += s * x;
+            t->gradient[1][p] += s * y;
+            t->gradient[2][p] += s;
+        }
     }
 }
 
-VEC_INLINE void transfer_store(const __m256d moments[6], const __m256d gradient[3], kbi_transfer_sums *out)
+VEC_INLINE void transfer_store(const transfer_totals *t, kbi_transfer_sums *out)
 {
     double lanes[4];
     VEC_PEEL
     for (int32_t i = 0; i < 6; i++) {
-        _mm256_storeu_pd(lanes, moments[i]);
+        memcpy(lanes, t->moments[i], sizeof lanes);
         out->one[i] = lanes[0], out->u[i] = lanes[1], out->v[i] = lanes[2], out->uv[i] = lanes[3];
     }
     VEC_PEEL
     for (int32_t i = 0; i < 3; i++) {
-        _mm256_storeu_pd(lanes, gradient[i]);
+        memcpy(lanes, t->gradient[i], sizeof lanes);
         out->gradient[i] = lanes[0], out->gradient[i + 3] = lanes[1], out->gradient[i + 6] = lanes[2];
     }
 }
@@ -90,27 +105,28 @@ VEC_INLINE void transfer_store(const __m256d moments[6], const __m256d gradient[
 VEC_KERNEL void KERNEL(transfer_sums)(const double *h, const fit_pairs *pairs, const fit_list *list,
                                       kbi_transfer_sums *out)
 {
-    __m256d moments[6], gradient[3];
-    VEC_PEEL
-    for (int32_t i = 0; i < 6; i++) moments[i] = _mm256_setzero_pd();
-    VEC_PEEL
-    for (int32_t i = 0; i < 3; i++) gradient[i] = _mm256_setzero_pd();
+    transfer_totals totals = {0};
     int32_t k = 0;
-    for (; k + 4 <= list->n; k += 4) {
-        transfer_block b = transfer_fill(h, pairs, list->slot + k, _mm256_loadu_pd(list->weight + k));
-        transfer_add(&b, 4, moments, gradient);
+    for (; k + PAIRS <= list->n; k += PAIRS) {
+        doubles weight;
+        memcpy(&weight, list->weight + k, sizeof weight);
+        transfer_block b = transfer_fill(h, pairs, list->slot + k, weight);
+        transfer_add(&b, PAIRS, &totals);
     }
     if (k < list->n) { /* the last pair fills the missing lanes, which are not added */
-        int32_t slot[4];
-        double weight[4];
-        for (int32_t i = 0; i < 4; i++) {
+        int32_t slot[PAIRS];
+        doubles weight = {0};
+        for (int32_t i = 0; i < PAIRS; i++) {
             slot[i] = list->slot[kbi_min_i(k + i, list->n - 1)];
             weight[i] = list->weight[kbi_min_i(k + i, list->n - 1)];
         }
-        transfer_block b = transfer_fill(h, pairs, slot, _mm256_loadu_pd(weight));
-        transfer_add(&b, list->n - k, moments, gradient);
+        transfer_block b = transfer_fill(h, pairs, slot, weight);
+        transfer_add(&b, list->n - k, &totals);
     }
-    transfer_store(moments, gradient, out);
+    transfer_store(&totals, out);
 }
+
+#undef PAIRS
+#undef WEIGHT_PARTS
 
 #endif
