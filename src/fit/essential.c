@@ -10,6 +10,8 @@
 
 #include "fit/fit.h"
 
+#define FAR 3.0 /* thresholds of parallax, below which noise decides on which side of a camera a point is */
+
 typedef struct svd3 {
     double u[3][3], v[3][3]; /* singular vectors as rows, the third for the smallest singular value; right-handed */
     double s[2];             /* the two larger singular values */
@@ -71,62 +73,116 @@ static bool essential_retract(double *e)
     return true;
 }
 
-const fit_kind kbi_fit_essential = {
-    .sample = 5,
-    FIT_BY_SAMPSON,
-    .calibrated = true,
-    .solve = kbi_fit_five_point,
-    .gauge = essential_gauge,
-    .retract = essential_retract,
-};
-
 /* ---- relative pose ---- */
 
-/* How many of the listed pairs lie in front of both cameras. With r = R x1, depths obey l2 x2 = l1 r + t, so
- * l2 |r x x2|^2 = (r x t) . (r x x2) and l1 |r x x2|^2 = (x2 x t) . (r x x2). */
-static int32_t count_in_front(const double *rotation, const double *t, const fit_pairs *pairs, const int32_t *list,
-                              int32_t count)
+/* E leaves four poses: R = U W V^T, W the turn by 90 or -90 degrees about the third axis, with t = u3 or -u3. Pose
+ * number c has the turn c & 1 and the sign c & 2. */
+#define POSES 4
+
+typedef struct essential_poses {
+    double rotation[2][9], translation[3];
+} essential_poses;
+
+static bool poses_of(const double *e, essential_poses *out)
 {
-    int32_t front = 0;
-    for (int32_t k = 0; k < count; k++) {
-        int32_t s = list[k];
-        const double a[3] = {pairs->x1[s], pairs->y1[s], 1}, b[3] = {pairs->x2[s], pairs->y2[s], 1};
-        double r[3], normal[3], rt[3], bt[3];
-        for (int32_t i = 0; i < 3; i++)
-            r[i] = rotation[3 * i] * a[0] + rotation[3 * i + 1] * a[1] + rotation[3 * i + 2] * a[2];
+    svd3 d;
+    if (!decompose(e, &d)) return false;
+    memset(out, 0, sizeof *out);
+    for (int32_t k = 0; k < 2; k++) {
+        double turn = k ? -1 : 1;
+        add_outer(&d, 1, 0, turn, out->rotation[k]);
+        add_outer(&d, 0, 1, -turn, out->rotation[k]);
+        add_outer(&d, 2, 2, 1, out->rotation[k]);
+    }
+    memcpy(out->translation, d.u[2], sizeof out->translation);
+    return true;
+}
+
+static double dot3(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+/* The poses, a bit for each, in which a pair lies in front of both cameras. With r = R x1, depths obey
+ * l2 x2 = l1 r + t, so l2 |r x x2|^2 = (r x t) . (r x x2) and l1 |r x x2|^2 = (x2 x t) . (r x x2). Where the sine of the
+ * parallax is below that of `far2`, squared, noise decides about these signs, and either t will do. */
+static uint32_t poses_in_front(const essential_poses *poses, const fit_pairs *pairs, int32_t s, double far2)
+{
+    const double a[3] = {pairs->x1[s], pairs->y1[s], 1}, b[3] = {pairs->x2[s], pairs->y2[s], 1};
+    const double *t = poses->translation;
+    double r[3], normal[3], rt[3], bt[3];
+    uint32_t front = 0;
+    kbi_fit_cross3(b, t, bt);
+    for (int32_t k = 0; k < 2; k++) {
+        for (int32_t i = 0; i < 3; i++) r[i] = dot3(poses->rotation[k] + 3 * i, a);
         kbi_fit_cross3(r, b, normal);
         kbi_fit_cross3(r, t, rt);
-        kbi_fit_cross3(b, t, bt);
-        front += rt[0] * normal[0] + rt[1] * normal[1] + rt[2] * normal[2] > 0 &&
-                 bt[0] * normal[0] + bt[1] * normal[1] + bt[2] * normal[2] > 0;
+        double depth2 = dot3(rt, normal), depth1 = dot3(bt, normal);
+        bool far = dot3(normal, normal) <= far2 * dot3(r, r) * dot3(b, b) && dot3(r, b) > 0;
+        if (far || (depth1 > 0 && depth2 > 0)) front |= 1u << k;
+        if (far || (depth1 < 0 && depth2 < 0)) front |= 4u << k;
     }
     return front;
+}
+
+static int32_t most_frequent(const int32_t count[POSES])
+{
+    int32_t best = 0;
+    for (int32_t c = 1; c < POSES; c++)
+        if (count[c] > count[best]) best = c;
+    return best;
 }
 
 bool kbi_fit_essential_pose(const double *e, const fit_pairs *pairs, const int32_t *list, int32_t count,
                             double rotation[9], double translation[3])
 {
-    svd3 d;
-    int32_t max = -1;
-    if (!decompose(e, &d)) return false;
-    for (int32_t candidate = 0; candidate < 4; candidate++) {
-        /* R = U W V^T, W the turn by +-90 degrees about the third axis; t = +-u3. */
-        double r[9] = {0}, t[3], turn = candidate & 1 ? -1 : 1, sign = candidate & 2 ? -1 : 1;
-        add_outer(&d, 1, 0, turn, r);
-        add_outer(&d, 0, 1, -turn, r);
-        add_outer(&d, 2, 2, 1, r);
-        for (int32_t i = 0; i < 3; i++) t[i] = sign * d.u[2][i];
-        int32_t front = count_in_front(r, t, pairs, list, count);
-        if (front <= max) continue;
-        max = front;
-        memcpy(rotation, r, sizeof r);
-        memcpy(translation, t, sizeof t);
+    essential_poses poses;
+    int32_t front[POSES] = {0};
+    if (!poses_of(e, &poses)) return false;
+    for (int32_t k = 0; k < count; k++) {
+        uint32_t in_front = poses_in_front(&poses, pairs, list[k], 0);
+        for (int32_t c = 0; c < POSES; c++) front[c] += in_front >> c & 1;
     }
+    int32_t best = most_frequent(front);
+    memcpy(rotation, poses.rotation[best & 1], sizeof poses.rotation[0]);
+    for (int32_t i = 0; i < 3; i++) translation[i] = best & 2 ? -poses.translation[i] : poses.translation[i];
     return true;
 }
 
+/* ---- the geometry ---- */
+
+/* A wrong match that lies on its epipolar line by chance is seldom in front of both cameras of one pose, while right
+ * matches all are. So those behind a camera are no inliers, in the search, in refinement and in what is reported. */
+static void essential_screen(const double *e, const fit_pairs *pairs, double *error2)
+{
+    const double cutoff2 = FIT_CUTOFF2 * pairs->threshold2, far2 = FAR * FAR * pairs->threshold2;
+    essential_poses poses;
+    int32_t front[POSES] = {0};
+    if (!poses_of(e, &poses)) return;
+    for (int32_t s = 0; s < pairs->n; s++) {
+        if (!(error2[s] <= cutoff2)) continue;
+        uint32_t in_front = poses_in_front(&poses, pairs, s, far2);
+        for (int32_t c = 0; c < POSES; c++) front[c] += in_front >> c & 1;
+    }
+    int32_t best = most_frequent(front);
+    for (int32_t s = 0; s < pairs->n; s++)
+        if (error2[s] <= cutoff2 && !(poses_in_front(&poses, pairs, s, far2) >> best & 1)) error2[s] = DBL_MAX;
+}
+
+/* In the band of an epipolar line as for the fundamental matrix, and in front of both cameras: half of it at most. */
+static double essential_chance(double threshold) { return 0.5 * kbi_fit_band_chance(threshold); }
+
+const fit_kind kbi_fit_essential = {
+    .sample = 5,
+    FIT_BY_SAMPSON,
+    .chance = essential_chance,
+    .calibrated = true,
+    .solve = kbi_fit_five_point,
+    .screen = essential_screen,
+    .gauge = essential_gauge,
+    .retract = essential_retract,
+};
+
 /* A camera that only turns leaves t undetermined, yet any t then fits. The pairs that the best rotation does not
- * explain must be more than chance explains. */
+ * explain must be more than chance explains, in the whole band: most are errors of detection, with so little parallax
+ * that they count as far. */
 bool kbi_fit_has_parallax(const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch,
                           const fit_found *found)
 {
@@ -157,5 +213,5 @@ bool kbi_fit_has_parallax(const fit_pairs *pairs, const fit_limits *limits, cons
         off += !(scratch->error2[slots[k]] <= part.threshold2);
     }
     int32_t places = kbi_fit_places(pairs, slots, off, scratch, slots);
-    return kbi_fit_meaningful(pairs->n - (count - off), places, 2, pairs->chance, 1);
+    return kbi_fit_meaningful(pairs->n - (count - off), places, 2, 2 * pairs->chance, 1);
 }

@@ -92,6 +92,9 @@ typedef struct fit_kind {
     int32_t (*solve)(const fit_pairs *pairs, const int32_t *sample, double models[FIT_MAX_MODELS][FIT_MODEL]);
     /* Squared errors of slots from..to-1 into error2[0..]; huge where the model cannot have made the pair. */
     void (*errors)(const double *model, const fit_pairs *pairs, int32_t from, int32_t to, double *error2);
+    /* Makes the errors of all slots huge where the cameras cannot see the point in front of them. NULL: the model does
+     * not say where points are. */
+    void (*screen)(const double *model, const fit_pairs *pairs, double *error2);
     /* How many pairs are within the cutoff, but for rounding, by pairs->rough. NULL where there is no faster way. */
     int32_t (*count_near)(const double *model, const fit_pairs *pairs);
     /* One weighted least-squares step over the listed slots, from a rough model. False when it cannot. NULL: a step of
@@ -108,8 +111,7 @@ typedef struct fit_kind {
     .size = 9, .beta = 0.01, .chance = kbi_fit_disc_chance, .errors = kbi_fit_transfer_errors,                         \
     .count_near = kbi_fit_transfer_near, .normal = kbi_fit_transfer_normal
 #define FIT_BY_SAMPSON                                                                                                 \
-    .size = 9, .epipolar = true, .beta = 0.05, .chance = kbi_fit_band_chance, .errors = kbi_fit_sampson_errors,        \
-    .normal = kbi_fit_sampson_normal
+    .size = 9, .epipolar = true, .beta = 0.05, .errors = kbi_fit_sampson_errors, .normal = kbi_fit_sampson_normal
 
 #define FIT_POSE_SIZE 12
 extern const fit_kind kbi_fit_homography, kbi_fit_fundamental, kbi_fit_similarity, kbi_fit_affine, kbi_fit_essential,

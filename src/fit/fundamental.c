@@ -285,6 +285,7 @@ double kbi_fit_band_chance(double threshold) { return 1.5 * threshold; }
 const fit_kind kbi_fit_fundamental = {
     .sample = 7,
     FIT_BY_SAMPSON,
+    .chance = kbi_fit_band_chance,
     .one_scale = true,
     .solve = solve,
     .relax = relax,

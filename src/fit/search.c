@@ -60,13 +60,20 @@ static void score_add(fit_score *sum, const double *error2, int32_t n, double th
     sum->count += (int32_t)sum_by_four(count, n);
 }
 
-fit_score kbi_fit_score(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch)
+/* Of all pairs, given their errors. */
+static fit_score score_all(const fit_kind *kind, const fit_pairs *pairs, const double *model, double *error2)
 {
     fit_score sum = {0, 0};
-    kind->errors(model, pairs, 0, pairs->n, scratch->error2);
+    if (kind->screen) kind->screen(model, pairs, error2);
     for (int32_t from = 0; from < pairs->n; from += BLOCK)
-        score_add(&sum, scratch->error2 + from, kbi_min_i(BLOCK, pairs->n - from), pairs->threshold2);
+        score_add(&sum, error2 + from, kbi_min_i(BLOCK, pairs->n - from), pairs->threshold2);
     return sum;
+}
+
+fit_score kbi_fit_score(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch)
+{
+    kind->errors(model, pairs, 0, pairs->n, scratch->error2);
+    return score_all(kind, pairs, model, scratch->error2);
 }
 
 void kbi_fit_list(const double *error2, int32_t from, int32_t to, double cutoff2, fit_list *list)
@@ -126,8 +133,9 @@ static bool score_below(const fit_kind *kind, const fit_pairs *pairs, const doub
         score_add(&sum, scratch->error2 + from, to - from, pairs->threshold2);
         if (sum.cost >= worst_cost || sum.count < line.slope * to - line.start) return false;
     }
+    if (kind->screen) sum = score_all(kind, pairs, model, scratch->error2);
     *out = sum;
-    return true;
+    return sum.cost < worst_cost;
 }
 
 /* ---- samples ---- */
@@ -331,7 +339,7 @@ void kbi_fit_search(const fit_kind *kind, const fit_pairs *pairs, const fit_limi
             }
             kbi_fit_optimise(kind, pairs, models[m], scratch, found);
             if (found->score.cost >= before) continue;
-            if (!found->measured) kind->errors(found->model, pairs, 0, pairs->n, scratch->error2);
+            if (!found->measured) kbi_fit_score(kind, pairs, found->model, scratch);
             stop = stop_after(kind, pairs, limits, scratch, &s);
         }
     }
