@@ -146,6 +146,7 @@ typedef struct collection_pair {
     double model[9], rotation[9], translation[3]; /* of kb_verification */
     kb_match *matches; /* inliers first */
     uint32_t count, inliers;
+    float turned;        /* how far b is turned against a, degrees clockwise, where there are shifts */
     patch_shift *shifts; /* of the inliers; NULL without refinement */
 } collection_pair;
 typedef bool (*collection_take)(void *context, const collection_pair *pair, io_error *error);

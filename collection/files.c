@@ -17,7 +17,7 @@
 #define FEATURES_HEAD 48
 #define BLOCK_HEAD 24
 #define PAIR_HEAD 192
-static const char features_magic[8] = "KBFEAT2", patches_magic[8] = "KBTILE1", block_magic[8] = "KBPAIR2";
+static const char features_magic[8] = "KBFEAT2", patches_magic[8] = "KBTILE2", block_magic[8] = "KBPAIR3";
 
 char *collection_path(const collection *c, const char *part, size_t number, const char *suffix)
 {
@@ -343,8 +343,9 @@ static size_t pair_bytes(const collection *c, const collection_pair *p)
 
 static void pair_pack(uint8_t *to, const collection_pair *p)
 {
-    const uint32_t numbers[] = {p->a, p->b, (uint32_t)p->geometry, p->count, p->inliers, 0};
-    for (int i = 0; i < 6; i++) kbi_put_u32(to + 4 * i, numbers[i]);
+    const uint32_t numbers[] = {p->a, p->b, (uint32_t)p->geometry, p->count, p->inliers};
+    for (int i = 0; i < 5; i++) kbi_put_u32(to + 4 * i, numbers[i]);
+    kbi_put_f32(to + 20, p->turned);
     for (int i = 0; i < 9; i++) kbi_put_f64(to + 24 + 8 * i, p->model[i]);
     for (int i = 0; i < 9; i++) kbi_put_f64(to + 96 + 8 * i, p->rotation[i]);
     for (int i = 0; i < 3; i++) kbi_put_f64(to + 168 + 8 * i, p->translation[i]);
@@ -381,7 +382,8 @@ bool collection_block_write(const collection *c, size_t block, const collection_
 static collection_pair pair_head(const uint8_t *from)
 {
     collection_pair p = {.a = kbi_get_u32(from), .b = kbi_get_u32(from + 4), .geometry = (kb_geometry)kbi_get_u32(from + 8),
-                         .count = kbi_get_u32(from + 12), .inliers = kbi_get_u32(from + 16)};
+                         .count = kbi_get_u32(from + 12), .inliers = kbi_get_u32(from + 16),
+                         .turned = kbi_get_f32(from + 20)};
     for (int i = 0; i < 9; i++) p.model[i] = kbi_get_f64(from + 24 + 8 * i);
     for (int i = 0; i < 9; i++) p.rotation[i] = kbi_get_f64(from + 96 + 8 * i);
     for (int i = 0; i < 3; i++) p.translation[i] = kbi_get_f64(from + 168 + 8 * i);
@@ -401,7 +403,7 @@ static bool pair_sound(const collection *c, const collection_pair *p, const uint
 {
     bool known = p->geometry == KB_GEOMETRY_FUNDAMENTAL || p->geometry == KB_GEOMETRY_HOMOGRAPHY ||
                  p->geometry == KB_GEOMETRY_ESSENTIAL || p->geometry == KB_GEOMETRY_ROTATION;
-    if (!known || p->inliers == 0 || p->inliers > p->count) return false;
+    if (!known || p->inliers == 0 || p->inliers > p->count || !(fabsf(p->turned) <= 360)) return false;
     for (int i = 0; i < 9; i++)
         if (!isfinite(p->model[i]) || !isfinite(p->rotation[i]) || !isfinite(p->translation[i % 3])) return false;
     for (size_t i = 0; i < p->count; i++)

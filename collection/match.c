@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collection/collection.h"
+#include "common/common.h"
 
 /* ---- one pair ---- */
 
@@ -89,17 +90,54 @@ static kb_status match_pair(const collection *c, const features *a, const featur
     return status;
 }
 
-/* How far the keypoints of the inliers are from showing the same. */
+/* How far b is turned against a, degrees clockwise: the mean direction of the differences of the inliers' angles, of
+ * which single ones are noisy. */
+static double pair_rotation(const features *a, const features *b, const collection_pair *p)
+{
+    double x = 0, y = 0, sine, cosine;
+    for (size_t i = 0; i < p->inliers; i++) {
+        float from = a->keypoints.items[p->matches[i].a].angle, to = b->keypoints.items[p->matches[i].b].angle;
+        kbi_sincos_degrees((double)(to < from ? to - from + 360 : to - from), &sine, &cosine);
+        x += cosine;
+        y += sine;
+    }
+    return kbi_atan2_degrees(y, x);
+}
+
+/* Inliers that do not look alike when they are aligned are mostly other points near the epipolar line: they go behind the
+ * inliers. Where half of a pair and more cannot be aligned, it is the photographs that differ, as by day and night. */
+static void drop_unaligned(collection_pair *p)
+{
+    size_t n = p->inliers, aligned = 0;
+    for (size_t i = 0; i < n; i++) aligned += patch_shift_known(p->shifts[i]);
+    if (2 * aligned <= n) return;
+    kb_match *others = io_alloc(n - aligned + 1, sizeof *others);
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!patch_shift_known(p->shifts[i])) {
+            others[i - kept] = p->matches[i];
+            continue;
+        }
+        p->matches[kept] = p->matches[i];
+        p->shifts[kept++] = p->shifts[i];
+    }
+    memcpy(p->matches + kept, others, (n - kept) * sizeof *others);
+    free(others);
+    p->inliers = (uint32_t)kept;
+}
+
+/* How far the keypoints of the inliers are from showing the same; those that do not are inliers no more. */
 static kb_status align_pair(const block_work *w, const size_t places[2], kb_workspace *ws, collection_pair *out)
 {
-    const uint8_t *sheets[2];
-    size_t counts[2];
-    for (int side = 0; side < 2; side++) {
-        sheets[side] = w->patches[places[side]].data + COLLECTION_PATCHES_HEAD;
-        counts[side] = w->images[places[side]].keypoints.count;
-    }
+    patch_side sides[2];
+    for (int side = 0; side < 2; side++)
+        sides[side] = (patch_side){w->patches[places[side]].data + COLLECTION_PATCHES_HEAD,
+                                   w->images[places[side]].keypoints.count};
     out->shifts = io_alloc((size_t)out->inliers + 1, sizeof *out->shifts);
-    return patch_sheet_align(sheets, counts, out->matches, out->inliers, ws, out->shifts);
+    out->turned = (float)pair_rotation(&w->images[places[0]], &w->images[places[1]], out);
+    kb_status status = patch_sheet_align(sides, out->matches, out->inliers, (double)out->turned, ws, out->shifts);
+    if (status == KB_OK) drop_unaligned(out);
+    return status;
 }
 
 static void block_task(void *context, int32_t i)

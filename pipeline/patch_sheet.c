@@ -32,12 +32,18 @@ uint8_t *patch_sheet_make(const pipeline *p, const kb_image *image, const featur
 {
     size_t n = f->keypoints.count;
     uint8_t *samples = io_alloc(n + 1, KB_SAMPLES), *sheet = io_alloc(patch_sheet_size(n) + 1, 1);
+    kb_keypoint *upright = io_alloc(n + 1, sizeof *upright);
     kb_features view = features_view(f);
     kb_describe_options o;
     kb_error why;
     KB_INIT(o);
     o.scale = sheet_scale(p);
     view.flags = NULL;
+    for (size_t i = 0; i < n; i++) {
+        upright[i] = f->keypoints.items[i];
+        upright[i].angle = 0;
+    }
+    view.keypoints = upright;
     kb_status status = kb_sample(image, KB_SAMPLER_PATCH, &o, NULL, &view, samples, &why);
     if (status == KB_E_MEMORY) io_out_of_memory(); /* which is not the image's fault */
     bool ok = status == KB_OK;
@@ -46,6 +52,7 @@ uint8_t *patch_sheet_make(const pipeline *p, const kb_image *image, const featur
             memcpy(sheet + ((i / COLUMNS * SIDE + y) * COLUMNS + i % COLUMNS) * SIDE,
                    samples + i * KB_SAMPLES + (y + MARGIN) * KB_PATCH_SIDE + MARGIN, SIDE);
     free(samples);
+    free(upright);
     if (ok) return sheet;
     free(sheet);
     io_fail(error, "%s", why.text);
@@ -54,83 +61,97 @@ uint8_t *patch_sheet_make(const pipeline *p, const kb_image *image, const featur
 
 /* ---- alignment ---- */
 
+/* One side of the matches: the frame of each on its sheet. */
 typedef struct sheet {
     kb_image image;
-    kb_keypoint *keypoints; /* the middles of its patches */
+    kb_keypoint *frames; /* one per match */
     kb_features features;
 } sheet;
 
-static sheet sheet_open(const uint8_t *pixels, size_t n)
+static sheet sheet_open(const patch_side *side, size_t n)
 {
-    sheet s = {.image = {.data = pixels, .width = COLUMNS * SIDE, .height = (int32_t)sheet_rows(n) * SIDE,
+    sheet s = {.image = {.data = side->patches, .width = COLUMNS * SIDE, .height = (int32_t)sheet_rows(side->count) * SIDE,
                          .stride = COLUMNS * SIDE},
-               .keypoints = io_alloc(n + 1, sizeof *s.keypoints)};
-    for (size_t i = 0; i < n; i++)
-        s.keypoints[i] = (kb_keypoint){.x = (float)(i % COLUMNS * SIDE) + (SIDE - 1) / 2.0f,
-                                       .y = (float)(i / COLUMNS * SIDE) + (SIDE - 1) / 2.0f,
-                                       .size = (float)(ALIGNED / REGION)};
+               .frames = io_alloc(n + 1, sizeof *s.frames)};
     KB_INIT(s.features);
-    s.features.keypoints = s.keypoints;
+    s.features.keypoints = s.frames;
     s.features.n = n;
     return s;
 }
 
-/* In steps, one way; correlation 0: not aligned. */
-static kb_status align_way(const sheet *a, const sheet *b, const kb_match *matches, size_t n, kb_workspace *ws,
-                           kb_point_pair *points, float *correlations)
+/* The region around the keypoint of patch i, which is at sample SIDE / 2 (docs/sampling.md). Turned, it is still within
+ * the patch. */
+static kb_keypoint frame_of(int32_t i)
 {
-    const kb_image images[2] = {a->image, b->image};
+    return (kb_keypoint){.x = (float)(i % COLUMNS * SIDE + SIDE / 2),
+                         .y = (float)(i / COLUMNS * SIDE + SIDE / 2),
+                         .size = (float)(ALIGNED / REGION)};
+}
+
+/* Where on `to` the regions of `from` are, turned by so many degrees; in steps from the keypoints. */
+static kb_status align_way(const sheet *from, const sheet *to, double degrees, const kb_match *matches, size_t n,
+                           kb_workspace *ws, kb_point_pair *points, float *correlations)
+{
+    const kb_image images[2] = {from->image, to->image};
     kb_refine_options o;
     KB_INIT(o);
     o.scale = 1;
     o.max_shift = MAX_SHIFT;
     o.min_correlation = MIN_CORRELATION;
-    kb_status status = kb_match_refine(images, &a->features, &b->features, matches, n, &o, ws, points, correlations, NULL);
+    for (size_t i = 0; i < n; i++) {
+        from->frames[i].angle = 0;
+        to->frames[i].angle = (float)degrees;
+    }
+    kb_status status = kb_match_refine(images, &from->features, &to->features, matches, n, &o, ws, points, correlations, NULL);
     for (size_t i = 0; status == KB_OK && i < n; i++) {
-        const kb_keypoint *k = &b->keypoints[matches[i].b];
-        points[i].x2 -= (double)k->x;
-        points[i].y2 -= (double)k->y;
+        points[i].x2 -= (double)to->frames[i].x;
+        points[i].y2 -= (double)to->frames[i].y;
     }
     return status;
 }
 
 static int16_t rounded(double steps) { return (int16_t)floor(steps * PATCH_SHEET_STEP + 0.5); }
 
-/* The mean of the way there and the way back. */
-static patch_shift shift_of(const kb_point_pair *there, bool has_there, const kb_point_pair *back, bool has_back)
+/* The mean of the way there and the way back, which is turned. */
+static patch_shift shift_of(const kb_point_pair *there, bool has_there, const kb_point_pair *back, bool has_back,
+                            double degrees)
 {
+    double ways = has_there + has_back, sine, cosine;
     if (!has_there && !has_back) return PATCH_SHEET_NONE;
-    double ways = has_there + has_back;
-    return (patch_shift){rounded((has_there * there->x2 - has_back * back->x2) / ways),
-                         rounded((has_there * there->y2 - has_back * back->y2) / ways)};
+    kbi_sincos_degrees(degrees, &sine, &cosine);
+    return (patch_shift){rounded((has_there * there->x2 - has_back * (cosine * back->x2 - sine * back->y2)) / ways),
+                         rounded((has_there * there->y2 - has_back * (sine * back->x2 + cosine * back->y2)) / ways)};
 }
 
-kb_status patch_sheet_align(const uint8_t *const sheets[2], const size_t counts[2], const kb_match *matches, size_t n,
-                            kb_workspace *ws, patch_shift *shifts)
+kb_status patch_sheet_align(const patch_side sides[2], const kb_match *matches, size_t n, double degrees, kb_workspace *ws,
+                            patch_shift *shifts)
 {
-    sheet s[2] = {sheet_open(sheets[0], counts[0]), sheet_open(sheets[1], counts[1])};
+    sheet s[2] = {sheet_open(&sides[0], n), sheet_open(&sides[1], n)};
     kb_point_pair *points = io_alloc(2 * n + 1, sizeof *points);
     float *correlations = io_alloc(2 * n + 1, sizeof *correlations);
-    kb_match *back = io_alloc(n + 1, sizeof *back);
-    for (size_t i = 0; i < n; i++) back[i] = (kb_match){.a = matches[i].b, .b = matches[i].a};
-    kb_status status = align_way(&s[0], &s[1], matches, n, ws, points, correlations);
-    if (status == KB_OK) status = align_way(&s[1], &s[0], back, n, ws, points + n, correlations + n);
+    kb_match *same = io_alloc(n + 1, sizeof *same);
+    for (size_t i = 0; i < n; i++) {
+        same[i] = (kb_match){.a = (int32_t)i, .b = (int32_t)i};
+        s[0].frames[i] = frame_of(matches[i].a);
+        s[1].frames[i] = frame_of(matches[i].b);
+    }
+    kb_status status = align_way(&s[0], &s[1], degrees, same, n, ws, points, correlations);
+    if (status == KB_OK) status = align_way(&s[1], &s[0], 360 - degrees, same, n, ws, points + n, correlations + n);
     for (size_t i = 0; status == KB_OK && i < n; i++)
-        shifts[i] = shift_of(&points[i], correlations[i] > 0, &points[n + i], correlations[n + i] > 0);
-    free(s[0].keypoints);
-    free(s[1].keypoints);
+        shifts[i] = shift_of(&points[i], correlations[i] > 0, &points[n + i], correlations[n + i] > 0, degrees);
+    free(s[0].frames);
+    free(s[1].frames);
     free(points);
     free(correlations);
-    free(back);
+    free(same);
     return status;
 }
 
 void patch_sheet_move(const pipeline *p, kb_keypoint *k, const float steps[2])
 {
-    double x = (double)steps[0], y = (double)steps[1], most = (double)MAX_SHIFT * ALIGNED, sine, cosine;
+    double x = (double)steps[0], y = (double)steps[1], most = (double)MAX_SHIFT * ALIGNED;
     double step = (double)sheet_scale(p) * (double)k->size / KB_PATCH_SIDE;
     if (!(x * x + y * y <= most * most)) return;
-    kbi_sincos_degrees((double)k->angle, &sine, &cosine);
-    k->x += (float)(step * (cosine * x - sine * y));
-    k->y += (float)(step * (sine * x + cosine * y));
+    k->x += (float)(step * x);
+    k->y += (float)(step * y);
 }

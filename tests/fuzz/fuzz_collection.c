@@ -153,6 +153,7 @@ static size_t genuine(int reader, uint8_t *buffer, size_t capacity)
                                        matches,
                                        3,
                                        i % 3 ? 2 : 0,
+                                       (float)(90 * i),
                                        shifts};
     char *path = path_of(reader);
     fuzz_expect(reader == FEATURES || reader == PATCHES ? collection_features_write(&job, 0, &f, &error)
@@ -203,12 +204,11 @@ static void check_patches(void)
     kb_workspace *ws = NULL;
     kb_match matches[KEYPOINTS * KEYPOINTS];
     patch_shift shifts[KEYPOINTS * KEYPOINTS];
-    const size_t keypoints[2] = {KEYPOINTS, KEYPOINTS};
     if (!collection_patches_open(&job, 0, KEYPOINTS, &file)) return;
-    const uint8_t *const sheets[2] = {file.data + COLLECTION_PATCHES_HEAD, file.data + COLLECTION_PATCHES_HEAD};
+    const patch_side side = {file.data + COLLECTION_PATCHES_HEAD, KEYPOINTS}, sides[2] = {side, side};
     for (int32_t i = 0; i < KEYPOINTS * KEYPOINTS; i++) matches[i] = (kb_match){i / KEYPOINTS, i % KEYPOINTS, 0, 0};
     fuzz_expect(kb_workspace_create(NULL, &ws) == KB_OK);
-    fuzz_expect(patch_sheet_align(sheets, keypoints, matches, KEYPOINTS * KEYPOINTS, ws, shifts) == KB_OK);
+    fuzz_expect(patch_sheet_align(sides, matches, KEYPOINTS * KEYPOINTS, 30, ws, shifts) == KB_OK);
     kb_workspace_free(ws);
     io_mapping_close(&file);
 }
@@ -218,7 +218,7 @@ static bool check_pair(void *context, const collection_pair *p, io_error *error)
     uint32_t *last = context, now = p->a * IMAGES + p->b;
     (void)error;
     fuzz_expect(p->a < p->b && p->b < IMAGES && good[p->a] && good[p->b] && now >= *last);
-    fuzz_expect(p->inliers >= 1 && p->inliers <= p->count);
+    fuzz_expect(p->inliers >= 1 && p->inliers <= p->count && fabsf(p->turned) <= 360);
     for (size_t i = 0; i < p->count; i++)
         fuzz_expect(p->matches[i].a >= 0 && p->matches[i].a < KEYPOINTS && p->matches[i].b >= 0 &&
                     p->matches[i].b < KEYPOINTS);
