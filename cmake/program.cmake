@@ -6,6 +6,9 @@
 # program loads when a benchmark asks for it, and bench/*.cpp are built, and only then is a C++ compiler asked for.
 file(GLOB io_sources CONFIGURE_DEPENDS io/*.c)
 file(GLOB pipeline_sources CONFIGURE_DEPENDS pipeline/*.c)
+if(NOT KEYBITS_BUILD_LEARN) # patch sets, and patches of reconstructions, are for the trainer
+    list(FILTER pipeline_sources EXCLUDE REGEX "/(patch_load|multiview|colmap_patches)[.]c$")
+endif()
 file(GLOB collection_sources CONFIGURE_DEPENDS collection/*.c)
 file(GLOB_RECURSE cli_sources CONFIGURE_DEPENDS cli/*.c)
 file(GLOB learn_sources CONFIGURE_DEPENDS learn/*.c)
@@ -159,16 +162,15 @@ if(KEYBITS_BUILD_LEARN AND learn_sources)
     else()
         target_link_libraries(keybits-learn PUBLIC keybits ${CMAKE_DL_LIBS})
     endif()
-    # Patch sets and reconstructions are types of learn/ that io/ reads into.
-    if(TARGET keybits-io)
-        target_link_libraries(keybits-io PUBLIC keybits-learn)
+    if(TARGET keybits-pipeline)
+        target_link_libraries(keybits-pipeline PUBLIC keybits-learn)
     endif()
 endif()
 
 # -------------------------------------------------------------------------------------------------------- eval/
 if(KEYBITS_BUILD_EVAL AND eval_sources AND TARGET keybits-io)
-    if(NOT TARGET keybits-learn) # which has the metrics
-        list(APPEND eval_sources learn/metrics.c)
+    if(NOT TARGET keybits-learn) # which has the metrics, and renders views
+        list(APPEND eval_sources learn/metrics.c learn/warp.c)
     endif()
     add_library(keybits-eval STATIC ${eval_sources})
     keybits_target(keybits-eval)

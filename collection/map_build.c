@@ -26,7 +26,7 @@ typedef struct building {
     const pipeline *p;
     const io_read_options *reading;
     const photos_host *host;
-    kbi_scene scene;
+    io_scene scene;
     io_names paths;
     features *features;  /* per image */
     uint32_t *first;     /* keypoint of each image, counted through all; one more */
@@ -56,7 +56,7 @@ static bool take_features(void *context, size_t index, features *f, const char *
 static bool find_images(building *b, const char *folder, io_error *error)
 {
     for (size_t i = 0; i < b->scene.image_count; i++) {
-        const kbi_scene_image *image = &b->scene.images[i];
+        const io_scene_image *image = &b->scene.images[i];
         if (b->scene.cameras[image->camera].lens.struct_size == 0)
             return io_fail(error, "%s: its camera has a lens that keybits does not know", image->name);
         char *path = io_path_join(folder, image->name);
@@ -85,7 +85,7 @@ static bool describe_images(building *b, io_error *error)
     b->first = io_alloc(n + 1, sizeof *b->first);
     if (!photos_describe(b->p, b->reading, &b->paths, b->host, "describing", take_features, b, error)) return false;
     for (size_t i = 0; i < n; i++) {
-        const kbi_scene_camera *camera = &b->scene.cameras[b->scene.images[i].camera];
+        const io_scene_camera *camera = &b->scene.cameras[b->scene.images[i].camera];
         const features *f = &b->features[i];
         if (f->width && (f->width != camera->width || f->height != camera->height))
             return io_fail(error, "%s: %d x %d pixels, but its camera in the model has %d x %d", b->paths.items[i], f->width,
@@ -112,7 +112,7 @@ static int compare_shared(const void *a, const void *b)
 }
 
 /* How many points two images share. */
-static uint32_t *count_shared(const kbi_scene *scene)
+static uint32_t *count_shared(const io_scene *scene)
 {
     size_t n = scene->image_count, all = 0, count = 0;
     for (size_t i = 0; i < n; i++) all += scene->images[i].feature_count;
@@ -120,7 +120,7 @@ static uint32_t *count_shared(const kbi_scene *scene)
     uint32_t *table = io_alloc(n * n, sizeof *table);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < scene->images[i].feature_count; k++)
-            if (scene->images[i].features[k].point != KBI_SCENE_NO_POINT)
+            if (scene->images[i].features[k].point != IO_SCENE_NO_POINT)
                 list[count++] = (shared){scene->images[i].features[k].point, (uint32_t)i};
     qsort(list, count, sizeof *list, compare_shared);
     for (size_t k = 0; k < count; k++)
@@ -176,7 +176,7 @@ static void choose_neighbours(building *b)
 
 static map_view view_of(const building *b, uint32_t image, uint32_t keypoint)
 {
-    const kbi_scene_image *pose = &b->scene.images[image];
+    const io_scene_image *pose = &b->scene.images[image];
     const features *f = &b->features[image];
     const kb_keypoint *k = &f->keypoints.items[keypoint];
     return (map_view){pose->rotation, pose->translation, &b->scene.cameras[pose->camera].lens, (double)k->x, (double)k->y,
@@ -315,7 +315,7 @@ static void gather_rows(building *b)
     parts->rows = io_alloc(b->counts->rows + 1, width);
     parts->row_points = io_alloc(b->counts->rows + 1, sizeof *parts->row_points);
     for (size_t i = 0; i < parts->image_count; i++) {
-        const kbi_scene_image *from = &b->scene.images[i];
+        const io_scene_image *from = &b->scene.images[i];
         const features *f = &b->features[i];
         map_image *image = &parts->images[i];
         *image = (map_image){.name = from->name, .width = f->width, .height = f->height, .first = (uint32_t)parts->row_count};
@@ -361,7 +361,7 @@ static void building_free(building *b)
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) free(blocks[i]);
     kb_index_free(b->parts.index);
     io_names_free(&b->paths);
-    kbi_scene_free(&b->scene);
+    io_scene_free(&b->scene);
 }
 
 static map_info info_of(const pipeline *p, const io_read_options *reading)

@@ -78,12 +78,12 @@ static int compare_ids(const void *a, const void *b)
 }
 
 /* The points that an image sees, ascending, each once; malloc'ed. */
-static uint64_t *seen_points(const kbi_scene_image *image, size_t *count)
+static uint64_t *seen_points(const io_scene_image *image, size_t *count)
 {
     uint64_t *ids = io_alloc(image->feature_count, sizeof *ids);
     size_t n = 0, kept = 0;
     for (size_t i = 0; i < image->feature_count; i++)
-        if (image->features[i].point != KBI_SCENE_NO_POINT) ids[n++] = image->features[i].point;
+        if (image->features[i].point != IO_SCENE_NO_POINT) ids[n++] = image->features[i].point;
     qsort(ids, n, sizeof *ids, compare_ids);
     for (size_t i = 0; i < n; i++)
         if (i == 0 || ids[i] != ids[i - 1]) ids[kept++] = ids[i];
@@ -102,7 +102,7 @@ static int32_t count_common(const uint64_t *a, size_t na, const uint64_t *b, siz
     return count;
 }
 
-static const kbi_scene_image *scene_image(const kbi_scene *scene, const char *path)
+static const io_scene_image *scene_image(const io_scene *scene, const char *path)
 {
     const char *base = io_path_base(path);
     for (size_t i = 0; i < scene->image_count; i++)
@@ -112,12 +112,12 @@ static const kbi_scene_image *scene_image(const kbi_scene *scene, const char *pa
 
 bool ev_verify_shared(ev_verify *v, int32_t folder, const char *model, int32_t points, io_error *error)
 {
-    kbi_scene scene;
+    io_scene scene;
     if (!io_colmap_model_read(model, &scene, error)) return false;
     uint64_t **ids = io_alloc(v->image_count, sizeof *ids);
     size_t *counts = io_alloc(v->image_count, sizeof *counts), n = v->image_count;
     for (size_t i = 0; i < n; i++) {
-        const kbi_scene_image *image = v->images[i].folder == folder ? scene_image(&scene, v->images[i].name) : NULL;
+        const io_scene_image *image = v->images[i].folder == folder ? scene_image(&scene, v->images[i].name) : NULL;
         ids[i] = image ? seen_points(image, &counts[i]) : NULL;
         for (size_t k = 0; ids[i] && k < i; k++) {
             int32_t common = ids[k] ? count_common(ids[i], counts[i], ids[k], counts[k]) : 0;
@@ -127,7 +127,7 @@ bool ev_verify_shared(ev_verify *v, int32_t folder, const char *model, int32_t p
     for (size_t i = 0; i < n; i++) free(ids[i]);
     free(ids);
     free(counts);
-    kbi_scene_free(&scene);
+    io_scene_free(&scene);
     return true;
 }
 

@@ -137,8 +137,8 @@ static void close_source(source *s)
 }
 
 /* Calls read for every record of a file; each has at least `least` bytes in the binary form. */
-static bool read_records(const char *folder, const char *name, bool binary, void (*read)(source *, kbi_scene *),
-                         kbi_scene *model, io_error *error)
+static bool read_records(const char *folder, const char *name, bool binary, void (*read)(source *, io_scene *),
+                         io_scene *model, io_error *error)
 {
     source s;
     if (open_source(&s, folder, name, binary, error)) {
@@ -207,9 +207,9 @@ kb_camera io_lens_camera(int which, const double *p)
     return c;
 }
 
-static void read_camera(source *s, kbi_scene *model)
+static void read_camera(source *s, io_scene *model)
 {
-    kbi_scene_camera camera = {.id = (uint32_t)take_integer(s, 4)};
+    io_scene_camera camera = {.id = (uint32_t)take_integer(s, 4)};
     const struct lens *lens = take_lens(s);
     uint64_t width = take_integer(s, 8), height = take_integer(s, 8);
     double p[12] = {0};
@@ -239,16 +239,16 @@ static void quaternion_matrix(const double q[4], double r[9])
     memcpy(r, m, sizeof m);
 }
 
-static kbi_scene_feature take_feature(source *s)
+static io_scene_feature take_feature(source *s)
 {
-    kbi_scene_feature f;
+    io_scene_feature f;
     f.x = take_number(s) - 0.5;
     f.y = take_number(s) - 0.5;
     f.point = take_integer(s, 8);
     return f;
 }
 
-static void read_features(source *s, kbi_scene_image *image)
+static void read_features(source *s, io_scene_image *image)
 {
     uint64_t count = s->binary ? take_bytes(s, 8) : UINT64_MAX;
     if (s->binary && count > (uint64_t)(s->end - s->at) / 24) wrong(s, "more keypoints than the file holds");
@@ -259,9 +259,9 @@ static void read_features(source *s, kbi_scene_image *image)
     }
 }
 
-static void read_image(source *s, kbi_scene *model)
+static void read_image(source *s, io_scene *model)
 {
-    kbi_scene_image image = {.id = (uint32_t)take_integer(s, 4)};
+    io_scene_image image = {.id = (uint32_t)take_integer(s, 4)};
     double q[4];
     for (int i = 0; i < 4; i++) q[i] = take_number(s);
     for (int i = 0; i < 3; i++) image.translation[i] = take_number(s);
@@ -276,9 +276,9 @@ static void read_image(source *s, kbi_scene *model)
     model->images[model->image_count++] = image;
 }
 
-static void read_point(source *s, kbi_scene *model)
+static void read_point(source *s, io_scene *model)
 {
-    kbi_scene_point point = {.id = take_integer(s, 8)};
+    io_scene_point point = {.id = take_integer(s, 8)};
     for (int i = 0; i < 3; i++) point.position[i] = take_number(s);
     for (int i = 0; i < 3; i++) take_integer(s, 1); /* colour */
     point.error = take_number(s);
@@ -297,12 +297,12 @@ static void read_point(source *s, kbi_scene *model)
 
 static int compare_images(const void *left, const void *right)
 {
-    return strcmp(((const kbi_scene_image *)left)->name, ((const kbi_scene_image *)right)->name);
+    return strcmp(((const io_scene_image *)left)->name, ((const io_scene_image *)right)->name);
 }
 
 static int compare_points(const void *left, const void *right)
 {
-    const kbi_scene_point *a = left, *b = right;
+    const io_scene_point *a = left, *b = right;
     return a->id < b->id ? -1 : a->id > b->id;
 }
 
@@ -314,9 +314,9 @@ static bool holds(const char *folder, const char *name)
     return there;
 }
 
-bool io_colmap_model_read(const char *folder, kbi_scene *out, io_error *error)
+bool io_colmap_model_read(const char *folder, io_scene *out, io_error *error)
 {
-    *out = (kbi_scene){0};
+    *out = (io_scene){0};
     bool binary = holds(folder, "images.bin");
     if (!binary && !holds(folder, "images.txt")) {
         return io_fail(error, "%s: no sparse model of COLMAP: neither images.bin nor images.txt", folder);
@@ -327,7 +327,7 @@ bool io_colmap_model_read(const char *folder, kbi_scene *out, io_error *error)
     if (ok && (out->image_count < 2 || out->point_count == 0))
         ok = io_fail(error, "%s: the model has no points or less than two images", folder);
     if (!ok) {
-        kbi_scene_free(out);
+        io_scene_free(out);
         return false;
     }
     qsort(out->images, out->image_count, sizeof *out->images, compare_images);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Patch sets on disk (.kbp, docs/patches.md). A set may be larger than memory: it is written patch by patch and read in
- * pieces, or loaded into a kbi_patch_set, a sample of it if need be. */
+ * pieces; pipeline/patch_load.h loads one, or a sample of it, for learning. */
 #ifndef IO_PATCH_FILE_H
 #define IO_PATCH_FILE_H
 
+#include "image/image.h"
 #include "io/file.h"
-#include "learn/patch_set.h"
 
 #define IO_PATCH_MAX_SIDE 1024
 
@@ -32,15 +32,5 @@ io_patch_reader *io_patch_reader_open(const char *path, io_patch_info *info, io_
 bool io_patch_reader_at(io_patch_reader *reader, uint64_t index, uint32_t *label, uint32_t *view, uint8_t *pixels,
                         io_error *error);
 void io_patch_reader_close(io_patch_reader *reader); /* takes NULL */
-
-/* ---- into memory ---- */
-/* Loads a file, or a sample of it: points are taken whole, in an order that the seed decides, until the next would
- * bring more than max_patches (0: all). The patches of a point come in the order of the file. Points with a single
- * patch teach nothing; they are left out and counted. Fails when less than two points are left. */
-bool io_patch_set_load(const char *path, size_t max_patches, uint64_t seed, kbi_patch_set *out, io_error *error);
-/* The same for several files as one set: labels and views of different files are different. All must have the same side
- * and, where they tell it, the same support; with any_support the first tells that of the set. */
-bool io_patch_set_load_files(const char *const *paths, size_t files, bool any_support, size_t max_patches,
-                             uint64_t seed, kbi_patch_set *out, io_error *error);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Patch sets in memory: gray patches with the label of the scene point they show. Files are the business of io/
- * (io/patch_file.h). */
+/* Patch sets in memory: gray patches with the label of the scene point they show. pipeline/patch_load.h reads
+ * files into them. */
 #ifndef KBI_PATCH_SET_H
 #define KBI_PATCH_SET_H
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "keybits/advanced.h"
+#include "image/image.h"
 
 /* Patches of one side (32 or 64; KB_OCTAVE_SIDE: the octaves of kb_sample), in memory. Patches with the same
  * label show the same point; they stand next to each other, labels ascending from 0 without gaps, so that point p
@@ -24,10 +24,6 @@ typedef struct kbi_patch_set {
     size_t singletons;    /* patches in the files that were left out, since no other patch shows their point */
 } kbi_patch_set;
 
-static inline size_t kbi_patch_bytes(int32_t side)
-{
-    return (size_t)side * (size_t)side * (side == KB_OCTAVE_SIDE ? KB_OCTAVES : 1);
-}
 /* Room for patches and points; side and support are set by the caller before. KB_E_MEMORY leaves an empty set. */
 kb_status kbi_patch_set_create(kbi_patch_set *set, size_t patches, size_t points);
 /* Takes NULL and what was freed already. */

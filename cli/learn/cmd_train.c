@@ -98,7 +98,7 @@ char *train_claim_path(cli_common *common, const train_options *options, const c
 static bool load_sets(train_data *data, const train_options *o, int count, char **paths, io_error *error)
 {
     kbi_patch_set all;
-    if (!io_patch_set_load_files((const char *const *)paths, (size_t)count, o->support > 0, (size_t)o->max_patches,
+    if (!patch_set_load_files((const char *const *)paths, (size_t)count, o->support > 0, (size_t)o->max_patches,
                                  o->seed, &all, error))
         return false;
     kbi_patch_set_shrink(&all);
@@ -110,7 +110,7 @@ static bool load_sets(train_data *data, const train_options *o, int count, char 
     }
     data->set = all;
     if (!o->validate) return true;
-    if (!io_patch_set_load(o->validate, 0, 0, &data->held, error)) return false;
+    if (!patch_set_load(o->validate, 0, 0, &data->held, error)) return false;
     kbi_patch_set_shrink(&data->held);
     return true;
 }

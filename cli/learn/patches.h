@@ -4,7 +4,7 @@
 #define PATCHES_H
 
 #include "cli/cli.h"
-#include "io/patch_file.h"
+#include "pipeline/patch_load.h"
 
 extern const cli_command patches_synth, patches_colmap, patches_brown, patches_show, patches_info;
 

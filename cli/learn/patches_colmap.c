@@ -4,11 +4,11 @@
 
 #include "io/progress.h"
 #include "io/colmap_model.h"
-#include "io/colmap_patches.h"
+#include "pipeline/colmap_patches.h"
 #include "patches.h"
 
 typedef struct colmap_job {
-    io_colmap_patches_options options;
+    colmap_patches_options options;
     int64_t max_points;
     patches_output output;
 } colmap_job;
@@ -21,14 +21,14 @@ typedef struct listener {
 static void colmap_tick(void *context, size_t done) { io_progress_update(&((listener *)context)->progress, done); }
 static void colmap_skip(void *context, const char *why) { io_names_add(&((listener *)context)->skipped, why); }
 
-static int colmap_convert(cli_common *common, const kbi_scene *model, colmap_job *a)
+static int colmap_convert(cli_common *common, const io_scene *model, colmap_job *a)
 {
     listener l = {0};
-    kbi_multiview_report report;
+    multiview_report report;
     io_error error;
     if (!patches_output_open(common, &a->output, patches_output_side(&a->output))) return common->exit_code;
     io_progress_start(&l.progress, "images", 2 * model->image_count, common->quiet);
-    bool ok = io_colmap_patches(model, &a->options, a->output.supports, a->output.support, a->output.writer,
+    bool ok = colmap_patches(model, &a->options, a->output.supports, a->output.support, a->output.writer,
                                 colmap_skip, colmap_tick, &l, &report, &error);
     io_progress_end(&l.progress);
     for (size_t i = 0; i < l.skipped.count; i++) cli_warn(common, "skipped: %s", l.skipped.items[i]);
@@ -43,7 +43,7 @@ static int colmap_convert(cli_common *common, const kbi_scene *model, colmap_job
 }
 
 /* The model's files and the photographs it names. */
-static bool claim_colmap(cli_common *common, const char *folder, const kbi_scene *model, const char *images,
+static bool claim_colmap(cli_common *common, const char *folder, const io_scene *model, const char *images,
                          io_error *error)
 {
     static const char *const suffixes[] = {".bin", ".txt", NULL};
@@ -62,7 +62,7 @@ static bool claim_colmap(cli_common *common, const char *folder, const kbi_scene
 static int colmap_run(cli_common *common, void *context, int count, char **arguments)
 {
     colmap_job *job = context;
-    kbi_scene model;
+    io_scene model;
     io_error error;
     (void)count;
     if (!io_colmap_model_read(arguments[0], &model, &error)) return cli_error("%s", error.text);
@@ -73,14 +73,14 @@ static int colmap_run(cli_common *common, void *context, int count, char **argum
     int result = claim_colmap(common, arguments[0], &model, arguments[1], &error)
                      ? colmap_convert(common, &model, job)
                      : cli_error("%s", error.text);
-    kbi_scene_free(&model);
+    io_scene_free(&model);
     return result;
 }
 
 static void colmap_begin(void *context)
 {
     colmap_job *job = context;
-    io_colmap_patches_defaults(&job->options);
+    colmap_patches_defaults(&job->options);
     patches_output_begin(&job->output);
 }
 

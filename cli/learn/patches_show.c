@@ -85,7 +85,7 @@ static int patches_show_run(cli_common *common, void *context, int count, char *
     if (io_path_is_plain(s->output) && !io_path_has_suffix(s->output, ".png"))
         return cli_usage_error(common, "the picture %s must end in .png", s->output);
     size_t most = (size_t)(s->points * s->patches) + 2; /* enough for the sheet, whatever the size of the file */
-    if (!io_patch_set_load(arguments[0], most, (uint64_t)s->seed, &set, &error)) return cli_error("%s", error.text);
+    if (!patch_set_load(arguments[0], most, (uint64_t)s->seed, &set, &error)) return cli_error("%s", error.text);
     if (s->magnify == 0) s->magnify = set.side <= 32 ? 2 : 1;
     bool ok = draw_sheet(s->output, &set, s, &error);
     if (ok && common->json) {

@@ -5,7 +5,7 @@
 #define TRAIN_H
 
 #include "cli/cli.h"
-#include "io/patch_file.h"
+#include "pipeline/patch_load.h"
 #include "keybits/learn.h"
 #include "learn/augment.h"
 #include "io/bytes.h"

@@ -101,7 +101,7 @@ static bool check_octaves(const comparison *c, const char *path, io_error *error
 static bool compare_on(comparison *c, const cli_common *common, const char *path, io_error *error)
 {
     kbi_patch_set set;
-    if (!io_patch_set_load(path, 0, c->seed, &set, error)) return false;
+    if (!patch_set_load(path, 0, c->seed, &set, error)) return false;
     kbi_patch_set_shrink(&set);
     bool ok = true;
     for (size_t i = 0; ok && i < c->names.count; i++) {

@@ -94,7 +94,7 @@ static void agree(bool ok, const io_error *error)
 
 static void read_report(const char *data, size_t size, io_error *error)
 {
-    ev_report report = {NULL, 0};
+    ev_report report = {0};
     io_json_value *document = io_json_parse("result", data, size, error);
     if (!document) return;
     bool ok = ev_report_add(&report, "result", document, error);

@@ -9,7 +9,7 @@
 
 #include "fuzz.h"
 #include "io/colmap_model.h"
-#include "io/patch_file.h"
+#include "pipeline/patch_load.h"
 #include "learn/hash_train.h"
 #include "unit/seal.h"
 
@@ -49,7 +49,7 @@ static void make_folders(void)
 static void read_patches(const uint8_t *data, size_t size, io_error *error)
 {
     kbi_patch_set set;
-    if (!io_patch_set_load(fuzz_file(data, size), 100, 1, &set, error)) return;
+    if (!patch_set_load(fuzz_file(data, size), 100, 1, &set, error)) return;
     kbi_patch_set_shrink(&set);
     fuzz_expect(set.points >= 2 && set.patches >= 2 * set.points && set.side <= KB_PATCH_SIDE);
     uint32_t sum = 0; /* every byte that the side promises is there */
@@ -60,7 +60,7 @@ static void read_patches(const uint8_t *data, size_t size, io_error *error)
 
 static void read_model(int reader, const uint8_t *data, size_t size, io_error *error)
 {
-    kbi_scene model;
+    io_scene model;
     if (size < 4) return;
     size_t rest = size - 4, first = data[0] + 256u * data[1], second = data[2] + 256u * data[3];
     if (first > rest) first = rest;
@@ -77,7 +77,7 @@ static void read_model(int reader, const uint8_t *data, size_t size, io_error *e
     }
     if (!io_colmap_model_read(folders[reader], &model, error)) return;
     for (size_t i = 0; i < model.image_count; i++) fuzz_expect(model.images[i].camera < model.camera_count);
-    kbi_scene_free(&model);
+    io_scene_free(&model);
 }
 
 /* ---- checkpoints ---- */

@@ -19,7 +19,7 @@
 #include "io/image_io.h"
 #include "io/json.h"
 #include "io/npy.h"
-#include "io/patch_file.h"
+#include "pipeline/patch_load.h"
 #include "io/rows.h"
 #include "render.h"
 #include "scratch.h"
@@ -252,7 +252,7 @@ static void patch_sets_are_bounded(void **state)
         size_t size = round ? damage(file.data, file.size, 48, changed) : file.size;
         write_file(other, round ? changed : file.data, size);
         asked = 0;
-        if (io_patch_set_load(other, SIZE_MAX, 1, &set, &error)) {
+        if (patch_set_load(other, SIZE_MAX, 1, &set, &error)) {
             accepted++;
             kbi_patch_set_free(&set);
         }
@@ -296,7 +296,7 @@ static void scenes_are_bounded(void **state)
     uint8_t file[128];
     for (size_t which = 0; which < 3; which++) {
         for (size_t i = 0; i < KBI_COUNT(counts); i++) {
-            kbi_scene scene;
+            io_scene scene;
             io_error error;
             for (size_t k = 0; k < 3; k++) {
                 memset(file, 0, sizeof file);
@@ -304,7 +304,7 @@ static void scenes_are_bounded(void **state)
                 write_file(in_scratch(names[k]), file, k == which ? sizeof file : 8);
             }
             asked = 0;
-            if (io_colmap_model_read(in_scratch("."), &scene, &error)) kbi_scene_free(&scene);
+            if (io_colmap_model_read(in_scratch("."), &scene, &error)) io_scene_free(&scene);
             assert_true(asked <= 16 * sizeof file + (1 << 17));
         }
     }

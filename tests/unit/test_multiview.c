@@ -15,7 +15,8 @@
 #include "io/image_io.h"
 #include "io/brown.h"
 #include "io/colmap_model.h"
-#include "io/colmap_patches.h"
+#include "pipeline/colmap_patches.h"
+#include "pipeline/patch_load.h"
 #include "learn/random.h"
 #include "learn/warp.h"
 #include "render.h"
@@ -197,7 +198,7 @@ static int make_scene(void **state)
 static void test_text_and_binary_agree(void **state)
 {
     (void)state;
-    kbi_scene text, binary;
+    io_scene text, binary;
     io_error error = {""};
     assert_true(io_colmap_model_read(in_scratch("text"), &text, &error));
     assert_true(io_colmap_model_read(in_scratch("binary"), &binary, &error));
@@ -205,11 +206,11 @@ static void test_text_and_binary_agree(void **state)
     assert_int_equal(binary.image_count, CAMERAS);
     assert_int_equal(text.point_count, POINTS);
     assert_memory_equal(text.points, binary.points, POINTS * sizeof *text.points);
-    const kbi_scene_camera *c = text.cameras, *d = binary.cameras; /* which have padding */
+    const io_scene_camera *c = text.cameras, *d = binary.cameras; /* which have padding */
     assert_true(c->id == d->id && c->width == d->width && c->height == d->height);
     assert_true(c->focal == d->focal && c->cx == d->cx && c->cy == d->cy);
     for (int i = 0; i < CAMERAS; i++) {
-        const kbi_scene_image *a = &text.images[i], *b = &binary.images[i];
+        const io_scene_image *a = &text.images[i], *b = &binary.images[i];
         assert_string_equal(a->name, b->name);
         assert_int_equal(a->id, b->id);
         assert_int_equal(a->feature_count, POINTS);
@@ -220,10 +221,10 @@ static void test_text_and_binary_agree(void **state)
     double at[2];
     project(&cameras[0], point[5][0], point[5][1], at);
     assert_true(text.images[0].features[5].x == at[0] - 0.5 && text.cameras[0].cx == SIDE / 2.0 - 0.5);
-    assert_int_equal(kbi_scene_point_index(&text, 105), 5);
-    assert_true(kbi_scene_point_index(&text, 99) == SIZE_MAX);
-    kbi_scene_free(&text);
-    kbi_scene_free(&binary);
+    assert_int_equal(io_scene_point_index(&text, 105), 5);
+    assert_true(io_scene_point_index(&text, 99) == SIZE_MAX);
+    io_scene_free(&text);
+    io_scene_free(&binary);
 }
 
 typedef struct counts {
@@ -239,25 +240,25 @@ static void count_warning(void *context, const char *text)
 static void count_step(void *context, size_t done) { ((counts *)context)->steps = done; }
 
 static bool convert_to(int32_t side, float support, const char *model_folder, const char *database, const char *set,
-                       kbi_multiview_report *report, counts *seen, io_error *error)
+                       multiview_report *report, counts *seen, io_error *error)
 {
-    kbi_scene model;
-    io_colmap_patches_options o;
-    io_colmap_patches_defaults(&o);
+    io_scene model;
+    colmap_patches_options o;
+    colmap_patches_defaults(&o);
     o.images = scratch;
     o.database = database;
     o.multiview.octaves = side == KB_OCTAVE_SIDE;
     assert_true(io_colmap_model_read(model_folder, &model, error));
     io_patch_writer *writer = io_patch_writer_open(set, side, support, error);
     assert_non_null(writer);
-    bool ok = io_colmap_patches(&model, &o, 1, &support, &writer, count_warning, count_step, seen, report, error);
+    bool ok = colmap_patches(&model, &o, 1, &support, &writer, count_warning, count_step, seen, report, error);
     if (ok) assert_true(io_patch_writer_close(writer, error));
     else io_patch_writer_abandon(writer);
-    kbi_scene_free(&model);
+    io_scene_free(&model);
     return ok;
 }
 
-static bool convert(const char *model_folder, const char *database, const char *set, kbi_multiview_report *report,
+static bool convert(const char *model_folder, const char *database, const char *set, multiview_report *report,
                     counts *seen, io_error *error)
 {
     return convert_to(KB_PATCH_SIDE, 1, model_folder, database, set, report, seen, error);
@@ -276,7 +277,7 @@ static void check_set(const char *path, size_t least_points, double ratio)
     kbi_patch_set set;
     io_error error = {""};
     double right = 0, wrong = 0;
-    assert_true(io_patch_set_load(path, 0, 0, &set, &error));
+    assert_true(patch_set_load(path, 0, 0, &set, &error));
     assert_true(set.points >= least_points);
     assert_int_equal(set.singletons, 0);
     for (size_t p = 0; p < set.points; p++) {
@@ -295,7 +296,7 @@ static void test_detected(void **state)
     (void)state;
     io_error error = {""};
     io_bytes a, b;
-    kbi_multiview_report text, binary;
+    multiview_report text, binary;
     counts seen = {0, 0};
     assert_true(convert(in_scratch("text"), NULL, in_scratch("text.kbp"), &text, &seen, &error));
     assert_int_equal(seen.warnings, 0);
@@ -315,7 +316,7 @@ static void test_octaves(void **state)
 {
     (void)state;
     io_error error = {""};
-    kbi_multiview_report patches, octaves;
+    multiview_report patches, octaves;
     kbi_patch_set a, b;
     counts seen = {0, 0};
     const char *plain = in_scratch("plain.kbp"), *path = in_scratch("octaves.kbp");
@@ -323,7 +324,7 @@ static void test_octaves(void **state)
     assert_true(convert_to(KB_OCTAVE_SIDE, 2, in_scratch("text"), NULL, path, &octaves, &seen, &error));
     assert_int_equal(patches.patches, octaves.patches);
     check_set(path, 40, 0.85);
-    assert_true(io_patch_set_load(plain, 0, 0, &a, &error) && io_patch_set_load(path, 0, 0, &b, &error));
+    assert_true(patch_set_load(plain, 0, 0, &a, &error) && patch_set_load(path, 0, 0, &b, &error));
     assert_true(b.side == KB_OCTAVE_SIDE && b.support == 2.0f && a.patches == b.patches && a.points == b.points);
     assert_memory_equal(a.label, b.label, a.patches * sizeof *a.label);
     assert_memory_equal(a.view, b.view, a.patches * sizeof *a.view);
@@ -375,7 +376,7 @@ static void test_database(void **state)
 {
     (void)state;
     io_error error = {""};
-    kbi_multiview_report four, six;
+    multiview_report four, six;
     counts seen = {0, 0};
     write_database(in_scratch("four.db"), 4);
     write_database(in_scratch("six.db"), 6);
@@ -397,7 +398,7 @@ static void test_missing_image(void **state)
 {
     (void)state;
     io_error error = {""};
-    kbi_multiview_report report;
+    multiview_report report;
     counts seen = {0, 0};
     char old[256];
     strcpy(old, in_scratch("view 2.png"));
@@ -414,7 +415,7 @@ static void test_wild_translation(void **state)
 {
     (void)state;
     io_error error = {""};
-    kbi_multiview_report report;
+    multiview_report report;
     counts seen = {0, 0};
     double before = cameras[1].translation[0];
     const double wild[] = {1e300, -1e300, 1e155};
@@ -432,7 +433,7 @@ static void test_damaged_models(void **state)
 {
     (void)state;
     static const char *const names[] = {"cameras", "images", "points3D"};
-    kbi_scene model;
+    io_scene model;
     io_error error = {""};
     assert_false(io_colmap_model_read(scratch, &model, &error));
     assert_non_null(strstr(error.text, "no sparse model"));
@@ -482,7 +483,7 @@ static void test_brown(void **state)
         io_patch_writer *writer = io_patch_writer_open(in_scratch("brown.kbp"), side, 0, &error);
         assert_true(io_brown_convert(in_scratch("brown"), side, writer, NULL, NULL, &error));
         assert_true(io_patch_writer_close(writer, &error));
-        assert_true(io_patch_set_load(in_scratch("brown.kbp"), 0, 0, &set, &error));
+        assert_true(patch_set_load(in_scratch("brown.kbp"), 0, 0, &set, &error));
         assert_int_equal(set.patches, 300);
         assert_int_equal(set.points, 100);
         for (size_t i = 0; i < 300; i++) {

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "io/patch_file.h"
+#include "pipeline/patch_load.h"
 #include "learn/patch_set.h"
 #include "scratch.h"
 
@@ -61,7 +61,7 @@ static void test_round_trip(void **state)
     kbi_patch_set set;
     const char *path = in_scratch("set.kbp");
     write_set(path, 40, 1.25f);
-    assert_true(io_patch_set_load(path, 0, 1, &set, &error));
+    assert_true(patch_set_load(path, 0, 1, &set, &error));
     check_set(&set);
     assert_int_equal(set.side, SIDE);
     assert_true(set.support == 1.25f);
@@ -86,10 +86,10 @@ static void test_sample(void **state)
     kbi_patch_set all, one, same, other;
     const char *path = in_scratch("sample.kbp");
     write_set(path, 400, 0);
-    assert_true(io_patch_set_load(path, 0, 1, &all, &error));
-    assert_true(io_patch_set_load(path, 100, 7, &one, &error));
-    assert_true(io_patch_set_load(path, 100, 7, &same, &error));
-    assert_true(io_patch_set_load(path, 100, 8, &other, &error));
+    assert_true(patch_set_load(path, 0, 1, &all, &error));
+    assert_true(patch_set_load(path, 100, 7, &one, &error));
+    assert_true(patch_set_load(path, 100, 7, &same, &error));
+    assert_true(patch_set_load(path, 100, 8, &other, &error));
     check_set(&one);
     assert_in_range(one.patches, 97, 100);
     assert_int_equal(one.patches, same.patches);
@@ -103,7 +103,7 @@ static void test_sample(void **state)
     kbi_patch_set_free(&one);
     kbi_patch_set_free(&same);
     kbi_patch_set_free(&other);
-    assert_false(io_patch_set_load(path, 3, 1, &one, &error));
+    assert_false(patch_set_load(path, 3, 1, &one, &error));
     assert_non_null(strstr(error.text, "less than two points"));
 }
 
@@ -117,8 +117,8 @@ static void test_several_files(void **state)
     write_set(second, 12, 0);
     write_set(third, 8, 1.25f);
     const char *paths[] = {first, second, third};
-    assert_true(io_patch_set_load(first, 0, 0, &a, &error));
-    assert_true(io_patch_set_load_files(paths, 2, false, 0, 0, &set, &error));
+    assert_true(patch_set_load(first, 0, 0, &a, &error));
+    assert_true(patch_set_load_files(paths, 2, false, 0, 0, &set, &error));
     check_set(&set);
     assert_int_equal(set.points, 6 + 9);
     assert_int_equal(set.singletons, 2 + 3);
@@ -128,13 +128,13 @@ static void test_several_files(void **state)
         assert_true(i < a.patches ? set.view[i] < 4 : set.view[i] >= 4 && set.view[i] < 8);
     kbi_patch_set_free(&set);
     kbi_patch_set_free(&a);
-    assert_false(io_patch_set_load_files(paths, 3, false, 0, 0, &set, &error));
+    assert_false(patch_set_load_files(paths, 3, false, 0, 0, &set, &error));
     assert_non_null(strstr(error.text, "support"));
-    assert_true(io_patch_set_load_files(paths, 3, true, 0, 0, &set, &error)); /* the first one's */
+    assert_true(patch_set_load_files(paths, 3, true, 0, 0, &set, &error)); /* the first one's */
     assert_int_equal(set.points, 6 + 9 + 6);
     assert_true(set.support == 1.5f);
     kbi_patch_set_free(&set);
-    assert_false(io_patch_set_load_files(paths, 0, false, 0, 0, &set, &error));
+    assert_false(patch_set_load_files(paths, 0, false, 0, 0, &set, &error));
 }
 
 /* The file with one byte changed or cut off at a length. */
@@ -152,7 +152,7 @@ static void expect_failure(const char *path, const char *words)
 {
     io_error error = {""};
     kbi_patch_set set;
-    assert_false(io_patch_set_load(path, 0, 0, &set, &error));
+    assert_false(patch_set_load(path, 0, 0, &set, &error));
     if (!strstr(error.text, words) || !strstr(error.text, path)) fail_msg("\"%s\" does not say: %s", error.text, words);
     assert_null(set.pixels);
 }
@@ -209,7 +209,7 @@ static void test_split(void **state)
     kbi_patch_set set, rest, held;
     const char *path = in_scratch("split.kbp");
     write_set(path, 400, 2);
-    assert_true(io_patch_set_load(path, 0, 0, &set, &error));
+    assert_true(patch_set_load(path, 0, 0, &set, &error));
     assert_int_equal(kbi_patch_set_split(&set, 0.2, 5, &rest, &held, &problem), KB_OK);
     check_set(&rest);
     check_set(&held);
@@ -243,7 +243,7 @@ static void test_shrink(void **state)
     }
     assert_true(io_patch_writer_close(writer, &error));
     kbi_patch_set set;
-    assert_true(io_patch_set_load(path, 0, 0, &set, &error));
+    assert_true(patch_set_load(path, 0, 0, &set, &error));
     kbi_patch_set_shrink(&set);
     assert_int_equal(set.side, 32);
     for (size_t i = 0; i < 4; i++)
@@ -283,7 +283,7 @@ static void test_octaves(void **state)
     assert_memory_equal(pixels, expected, AREA);
     io_patch_reader_close(reader);
 
-    assert_true(io_patch_set_load(octaves, 0, 0, &set, &error) && io_patch_set_load(plain, 0, 0, &patches, &error));
+    assert_true(patch_set_load(octaves, 0, 0, &set, &error) && patch_set_load(plain, 0, 0, &patches, &error));
     check_set(&set);
     assert_true(set.side == KB_OCTAVE_SIDE && set.patches == patches.patches);
     assert_memory_equal(set.pixels, patches.pixels, set.patches * AREA);
@@ -302,12 +302,12 @@ static void test_octaves(void **state)
     kbi_patch_set_free(&set);
 
     const char *mixed[] = {octaves, plain}, *other[] = {plain, octaves}, *two[] = {octaves, octaves};
-    assert_false(io_patch_set_load_files(mixed, 2, false, 0, 0, &set, &error));
+    assert_false(patch_set_load_files(mixed, 2, false, 0, 0, &set, &error));
     assert_non_null(strstr(error.text, "patches of side 32, but"));
     assert_non_null(strstr(error.text, "has side 16"));
-    assert_false(io_patch_set_load_files(other, 2, true, 0, 0, &set, &error));
+    assert_false(patch_set_load_files(other, 2, true, 0, 0, &set, &error));
     assert_non_null(strstr(error.text, "patches of side 16, but"));
-    assert_true(io_patch_set_load_files(two, 2, false, 0, 0, &set, &error));
+    assert_true(patch_set_load_files(two, 2, false, 0, 0, &set, &error));
     assert_int_equal(set.points, 60);
     kbi_patch_set_free(&set);
     spoil(octaves, bad, -1, 48 + 100 * (12 + 256)); /* what patches of 16x16 would have */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Freeing and finding in a reconstruction. */
-#include "learn/scene.h"
+#include "io/scene.h"
 
 #include <stdlib.h>
 
-void kbi_scene_free(kbi_scene *scene)
+void io_scene_free(io_scene *scene)
 {
     for (size_t i = 0; i < scene->image_count; i++) {
         free(scene->images[i].name);
@@ -13,10 +13,10 @@ void kbi_scene_free(kbi_scene *scene)
     free(scene->cameras);
     free(scene->images);
     free(scene->points);
-    *scene = (kbi_scene){0};
+    *scene = (io_scene){0};
 }
 
-size_t kbi_scene_point_index(const kbi_scene *scene, uint64_t id)
+size_t io_scene_point_index(const io_scene *scene, uint64_t id)
 {
     size_t low = 0, high = scene->point_count;
     while (low < high) {

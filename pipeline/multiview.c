@@ -10,7 +10,7 @@
  * as a small and a large keypoint at one region, and a keypoint that a detector has turned by mistake gives none.
  *
  * Images are read twice: once to find keypoints, once to sample the patches of those that were selected. */
-#include "learn/multiview.h"
+#include "pipeline/multiview.h"
 
 #include <math.h>
 #include <string.h>
@@ -31,8 +31,8 @@ typedef struct observation {
 } observation;
 
 typedef struct converter {
-    const kbi_scene *model;
-    const kbi_multiview_options *options;
+    const io_scene *model;
+    const multiview_options *options;
     kb_workspace *workspace;
     observation *seen;
     size_t seen_count, seen_room;
@@ -40,9 +40,9 @@ typedef struct converter {
     size_t steps;
 } converter;
 
-void kbi_multiview_defaults(kbi_multiview_options *options)
+void multiview_defaults(multiview_options *options)
 {
-    *options = (kbi_multiview_options){
+    *options = (multiview_options){
         .detectors = 3, .keypoints = 8000, .max_error = 2, .association = kbi_association_default, .seed = 1};
 }
 
@@ -70,7 +70,7 @@ static void normalise(double v[3])
 }
 
 /* Where the camera stands: -R^T t. */
-static void camera_centre(const kbi_scene_image *image, double out[3])
+static void camera_centre(const io_scene_image *image, double out[3])
 {
     const double *r = image->rotation, *t = image->translation;
     for (int i = 0; i < 3; i++) out[i] = -(r[i] * t[0] + r[3 + i] * t[1] + r[6 + i] * t[2]);
@@ -81,7 +81,7 @@ typedef struct plane {
 } plane;
 
 /* The plane through a point that faces the mean of the cameras that see it. */
-static void face_cameras(const kbi_scene *model, const observation *seen, size_t n, plane *out)
+static void face_cameras(const io_scene *model, const observation *seen, size_t n, plane *out)
 {
     const double *p = model->points[seen[0].point].position;
     memcpy(out->origin, p, sizeof out->origin);
@@ -106,10 +106,10 @@ static void face_cameras(const kbi_scene *model, const observation *seen, size_t
 }
 
 /* A pixel of an image projected onto the plane, in its coordinates. False when the ray does not hit it in front. */
-static bool project_onto(const plane *p, const kbi_scene *model, const kbi_scene_image *image, double x, double y,
+static bool project_onto(const plane *p, const io_scene *model, const io_scene_image *image, double x, double y,
                      double out[2])
 {
-    const kbi_scene_camera *camera = &model->cameras[image->camera];
+    const io_scene_camera *camera = &model->cameras[image->camera];
     const double *r = image->rotation, u = (x - camera->cx) / camera->focal, v = (y - camera->cy) / camera->focal;
     double centre[3], ray[3], offset[3];
     camera_centre(image, centre);
@@ -131,9 +131,9 @@ static float detector_scale(uint32_t detector)
 }
 
 /* The keypoint's region on the plane. False when it cannot be seen there. */
-static bool region_on(const plane *p, const kbi_scene *model, const observation *o, kbi_region *out)
+static bool region_on(const plane *p, const io_scene *model, const observation *o, kbi_region *out)
 {
-    const kbi_scene_image *image = &model->images[o->view];
+    const io_scene_image *image = &model->images[o->view];
     double half = 0.5 * detector_scale(o->detector) * o->keypoint.size, sine, cosine;
     double x = o->keypoint.x, y = o->keypoint.y, middle[2], ahead[2], aside[2];
     kbi_sincos_degrees(o->keypoint.angle, &sine, &cosine);
@@ -162,16 +162,16 @@ static kb_status observe(converter *c, size_t point, size_t view, uint32_t detec
 }
 
 /* The index of a feature's 3D point, or SIZE_MAX when it has none that is good enough. */
-static size_t good_point(const converter *c, const kbi_scene_feature *feature)
+static size_t good_point(const converter *c, const io_scene_feature *feature)
 {
-    if (feature->point == KBI_SCENE_NO_POINT) return SIZE_MAX;
-    size_t index = kbi_scene_point_index(c->model, feature->point);
+    if (feature->point == IO_SCENE_NO_POINT) return SIZE_MAX;
+    size_t index = io_scene_point_index(c->model, feature->point);
     return index != SIZE_MAX && c->model->points[index].error <= c->options->max_error ? index : SIZE_MAX;
 }
 
 static kb_status observe_given(converter *c, size_t view, kb_error *error)
 {
-    const kbi_scene_image *image = &c->model->images[view];
+    const io_scene_image *image = &c->model->images[view];
     const kb_keypoint *keypoints;
     kb_status status = c->options->read_keypoints(c->options->context, view, &keypoints, error);
     for (size_t i = 0; status == KB_OK && i < image->feature_count; i++) {
@@ -183,24 +183,24 @@ static kb_status observe_given(converter *c, size_t view, kb_error *error)
 
 static int compare_x(const void *left, const void *right)
 {
-    const kbi_scene_feature *a = left, *b = right;
+    const io_scene_feature *a = left, *b = right;
     return a->x < b->x ? -1 : a->x > b->x;
 }
 
 /* Good features of an image sorted by x; the point is an index now. Returns how many. */
-static size_t sorted_features(const converter *c, const kbi_scene_image *image, kbi_scene_feature *out)
+static size_t sorted_features(const converter *c, const io_scene_image *image, io_scene_feature *out)
 {
     size_t count = 0;
     for (size_t i = 0; i < image->feature_count; i++) {
         size_t point = good_point(c, &image->features[i]);
-        if (point != SIZE_MAX) out[count++] = (kbi_scene_feature){image->features[i].x, image->features[i].y, point};
+        if (point != SIZE_MAX) out[count++] = (io_scene_feature){image->features[i].x, image->features[i].y, point};
     }
     if (count) qsort(out, count, sizeof *out, compare_x);
     return count;
 }
 
 /* The feature nearest to (x, y) within a radius, or NULL. */
-static const kbi_scene_feature *nearest_feature(const kbi_scene_feature *features, size_t count, double x, double y,
+static const io_scene_feature *nearest_feature(const io_scene_feature *features, size_t count, double x, double y,
                                                 double radius)
 {
     size_t low = 0, high = count;
@@ -209,7 +209,7 @@ static const kbi_scene_feature *nearest_feature(const kbi_scene_feature *feature
         if (features[middle].x < x - radius) low = middle + 1;
         else high = middle;
     }
-    const kbi_scene_feature *best = NULL;
+    const io_scene_feature *best = NULL;
     double least = radius * radius;
     for (; low < count && features[low].x <= x + radius; low++) {
         double dx = features[low].x - x, dy = features[low].y - y, d = dx * dx + dy * dy;
@@ -223,9 +223,9 @@ static const kbi_scene_feature *nearest_feature(const kbi_scene_feature *feature
 
 /* Those of one detector that stand near a feature. */
 static kb_status detect_near(converter *c, size_t view, uint32_t detector, const kb_image *pixels,
-                             const kbi_scene_feature *features, size_t feature_count, kb_keypoint *keypoints)
+                             const io_scene_feature *features, size_t feature_count, kb_keypoint *keypoints)
 {
-    const kbi_multiview_options *o = c->options;
+    const multiview_options *o = c->options;
     kb_detect_options options;
     kb_features f;
     KB_INIT(f);
@@ -240,7 +240,7 @@ static kb_status detect_near(converter *c, size_t view, uint32_t detector, const
     double reach = o->association.position * detector_scale(detector);
     for (size_t i = 0; i < f.n && status == KB_OK; i++) {
         const kb_keypoint *k = &keypoints[i];
-        const kbi_scene_feature *near = nearest_feature(features, feature_count, k->x, k->y, reach * k->size);
+        const io_scene_feature *near = nearest_feature(features, feature_count, k->x, k->y, reach * k->size);
         if (near) status = observe(c, (size_t)near->point, view, detector, k);
     }
     return status;
@@ -248,8 +248,8 @@ static kb_status detect_near(converter *c, size_t view, uint32_t detector, const
 
 static kb_status observe_detected(converter *c, size_t view, const kb_image *pixels)
 {
-    const kbi_scene_image *image = &c->model->images[view];
-    kbi_scene_feature *features = kbi_zeros(image->feature_count, sizeof *features);
+    const io_scene_image *image = &c->model->images[view];
+    io_scene_feature *features = kbi_zeros(image->feature_count, sizeof *features);
     kb_keypoint *keypoints = kbi_zeros((size_t)c->options->keypoints, sizeof *keypoints);
     kb_status status = features && keypoints ? KB_OK : KB_E_MEMORY;
     size_t count = status == KB_OK ? sorted_features(c, image, features) : 0;
@@ -260,9 +260,9 @@ static kb_status observe_detected(converter *c, size_t view, const kb_image *pix
     return status;
 }
 
-static kb_status find_keypoints(converter *c, kbi_multiview_report *report, kb_error *error)
+static kb_status find_keypoints(converter *c, multiview_report *report, kb_error *error)
 {
-    const kbi_multiview_options *o = c->options;
+    const multiview_options *o = c->options;
     for (size_t view = 0; view < c->model->image_count; view++, report_step(c)) {
         kb_image image;
         c->skipped[view] = !o->read_image(o->context, view, &image);
@@ -395,13 +395,13 @@ static kb_status select_track(kbi_duplicates *const *selected, observation *seen
 /* Gives labels to the tracks that are selected. */
 static kb_status select_tracks(converter *c, size_t *labels)
 {
-    const kbi_scene *model = c->model;
+    const io_scene *model = c->model;
     run *runs = kbi_zeros(c->seen_count / 2 + 1, sizeof *runs);
     kbi_duplicates **selected = kbi_zeros(model->image_count, sizeof *selected);
     kb_status status = runs && selected ? KB_OK : KB_E_MEMORY;
     size_t count = status == KB_OK ? long_tracks(c, runs) : 0;
     for (size_t v = 0; v < model->image_count && status == KB_OK; v++) {
-        const kbi_scene_camera *camera = &model->cameras[model->images[v].camera];
+        const io_scene_camera *camera = &model->cameras[model->images[v].camera];
         selected[v] = kbi_duplicates_create(camera->width, camera->height);
         if (!selected[v]) status = KB_E_MEMORY;
     }
@@ -422,7 +422,7 @@ static kb_status select_tracks(converter *c, size_t *labels)
 static kb_status sample_view(converter *c, size_t view, uint32_t detector, const kb_image *image)
 {
     const size_t area = KB_PATCH_SIDE * KB_PATCH_SIDE; /* octaves take as many bytes */
-    const kbi_multiview_options *options = c->options;
+    const multiview_options *options = c->options;
     kb_keypoint *keypoints = kbi_zeros(c->seen_count, sizeof *keypoints);
     uint32_t *labels = kbi_zeros(c->seen_count, sizeof *labels);
     size_t n = 0;
@@ -472,11 +472,11 @@ static kb_status sample_all(converter *c, kb_error *error)
     return KB_OK;
 }
 
-kb_status kbi_multiview_patches(const kbi_scene *scene, const kbi_multiview_options *options,
-                                kbi_multiview_report *report, kb_error *error)
+kb_status multiview_patches(const io_scene *scene, const multiview_options *options,
+                                multiview_report *report, kb_error *error)
 {
     converter c = {.model = scene, .options = options};
-    *report = (kbi_multiview_report){0};
+    *report = (multiview_report){0};
     c.skipped = kbi_zeros(scene->image_count, sizeof *c.skipped);
     kb_status status = c.skipped ? kb_workspace_create(NULL, &c.workspace) : KB_E_MEMORY;
     if (status == KB_OK) status = find_keypoints(&c, report, error);

@@ -3,13 +3,13 @@
  *
  * Images, COLMAP's own keypoints and the patches go through callbacks: what is read and written where is the caller's
  * business. */
-#ifndef KBI_MULTIVIEW_H
-#define KBI_MULTIVIEW_H
+#ifndef PIPELINE_MULTIVIEW_H
+#define PIPELINE_MULTIVIEW_H
 
 #include "learn/associate.h"
-#include "learn/scene.h"
+#include "io/scene.h"
 
-typedef struct kbi_multiview_options {
+typedef struct multiview_options {
     /* The pixels of an image of the scene, which stay valid until the next call. False: the image is skipped. Called
      * twice per image that is not skipped. */
     bool (*read_image)(void *context, size_t image, kb_image *out);
@@ -32,17 +32,17 @@ typedef struct kbi_multiview_options {
     const float *support;
     bool octaves; /* octaves instead of 32x32 patches */
     bool upright; /* detected keypoints have the angle 0; views that are turned against each other do not associate */
-} kbi_multiview_options;
+} multiview_options;
 /* Detecting orb and sift, 8000 keypoints, all points, 2 px. */
-void kbi_multiview_defaults(kbi_multiview_options *options);
+void multiview_defaults(multiview_options *options);
 
-typedef struct kbi_multiview_report {
+typedef struct multiview_report {
     size_t points, patches;
     size_t skipped; /* images */
-} kbi_multiview_report;
+} multiview_report;
 
 /* KB_E_ARGUMENT when no point is found in two images. */
-kb_status kbi_multiview_patches(const kbi_scene *scene, const kbi_multiview_options *options,
-                                kbi_multiview_report *report, kb_error *error);
+kb_status multiview_patches(const io_scene *scene, const multiview_options *options,
+                                multiview_report *report, kb_error *error);
 
 #endif

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/patch_file.h"
-#include "learn/random.h"
+#include "common/common.h"
+#include "pipeline/patch_load.h"
 
 /* Where a patch stands on disk. */
 typedef struct entry {
@@ -141,7 +141,7 @@ static bool read_points(loader *l, kbi_patch_set *set, io_error *error)
     return true;
 }
 
-bool io_patch_set_load_files(const char *const *paths, size_t files, bool any_support, size_t max_patches,
+bool patch_set_load_files(const char *const *paths, size_t files, bool any_support, size_t max_patches,
                              uint64_t seed, kbi_patch_set *out, io_error *error)
 {
     *out = (kbi_patch_set){0};
@@ -167,7 +167,7 @@ bool io_patch_set_load_files(const char *const *paths, size_t files, bool any_su
     return ok;
 }
 
-bool io_patch_set_load(const char *path, size_t max_patches, uint64_t seed, kbi_patch_set *out, io_error *error)
+bool patch_set_load(const char *path, size_t max_patches, uint64_t seed, kbi_patch_set *out, io_error *error)
 {
-    return io_patch_set_load_files(&path, 1, true, max_patches, seed, out, error);
+    return patch_set_load_files(&path, 1, true, max_patches, seed, out, error);
 }

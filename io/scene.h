@@ -1,54 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A sparse reconstruction: cameras, images with features, 3D points. Coordinates follow keybits.h: (0, 0) is the centre
  * of the first pixel. */
-#ifndef KBI_SCENE_H
-#define KBI_SCENE_H
+#ifndef IO_SCENE_H
+#define IO_SCENE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "keybits/advanced.h"
 
-#define KBI_SCENE_NO_POINT UINT64_MAX
+#define IO_SCENE_NO_POINT UINT64_MAX
 
 /* focal, cx and cy leave the distortion out: it does not matter for how a small region is turned and scaled. */
-typedef struct kbi_scene_camera {
+typedef struct io_scene_camera {
     uint32_t id;
     int32_t width, height;
     double focal, cx, cy;
     kb_camera lens; /* all of it; struct_size 0: of a kind that kb_camera has not */
-} kbi_scene_camera;
+} io_scene_camera;
 
-typedef struct kbi_scene_feature {
+typedef struct io_scene_feature {
     double x, y;
-    uint64_t point; /* id of the 3D point, or KBI_SCENE_NO_POINT */
-} kbi_scene_feature;
+    uint64_t point; /* id of the 3D point, or IO_SCENE_NO_POINT */
+} io_scene_feature;
 
-typedef struct kbi_scene_image {
+typedef struct io_scene_image {
     uint32_t id, camera; /* camera: index into cameras */
     char *name;
     double rotation[9], translation[3]; /* world to camera */
-    kbi_scene_feature *features;        /* in the order of the database's keypoints */
+    io_scene_feature *features;        /* in the order of the database's keypoints */
     size_t feature_count;
-} kbi_scene_image;
+} io_scene_image;
 
-typedef struct kbi_scene_point {
+typedef struct io_scene_point {
     uint64_t id;
     double position[3];
     double error; /* mean reprojection error, px */
-} kbi_scene_point;
+} io_scene_point;
 
-typedef struct kbi_scene {
-    kbi_scene_camera *cameras;
+typedef struct io_scene {
+    io_scene_camera *cameras;
     size_t camera_count;
-    kbi_scene_image *images; /* by name */
+    io_scene_image *images; /* by name */
     size_t image_count;
-    kbi_scene_point *points; /* by id */
+    io_scene_point *points; /* by id */
     size_t point_count;
-} kbi_scene;
+} io_scene;
 
-void kbi_scene_free(kbi_scene *scene);
+void io_scene_free(io_scene *scene);
 /* The index of a point by its id, or SIZE_MAX. */
-size_t kbi_scene_point_index(const kbi_scene *scene, uint64_t id);
+size_t io_scene_point_index(const io_scene *scene, uint64_t id);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What learn/multiview.h asks for, out of files. */
-#include "io/colmap_patches.h"
+/* What pipeline/multiview.h asks for, out of files. */
+#include "pipeline/colmap_patches.h"
 
 #include <stdlib.h>
 
@@ -8,8 +8,8 @@
 #include "io/image_io.h"
 
 typedef struct conversion {
-    const kbi_scene *scene;
-    const io_colmap_patches_options *options;
+    const io_scene *scene;
+    const colmap_patches_options *options;
     io_patch_writer *const *writers;
     void (*warn)(void *, const char *);
     void (*tick)(void *, size_t);
@@ -19,17 +19,17 @@ typedef struct conversion {
     io_error error;         /* of reading keypoints */
 } conversion;
 
-void io_colmap_patches_defaults(io_colmap_patches_options *options)
+void colmap_patches_defaults(colmap_patches_options *options)
 {
-    *options = (io_colmap_patches_options){0};
-    kbi_multiview_defaults(&options->multiview);
+    *options = (colmap_patches_options){0};
+    multiview_defaults(&options->multiview);
 }
 
 static bool read_image(void *context, size_t index, kb_image *out)
 {
     conversion *c = context;
-    const kbi_scene_image *image = &c->scene->images[index];
-    const kbi_scene_camera *camera = &c->scene->cameras[image->camera];
+    const io_scene_image *image = &c->scene->images[index];
+    const io_scene_camera *camera = &c->scene->cameras[image->camera];
     char *path = io_path_join(c->options->images, image->name);
     io_error error;
     io_image_free(&c->image);
@@ -47,7 +47,7 @@ static kb_status read_keypoints(void *context, size_t index, const kb_keypoint *
 {
     (void)error; /* a sentence may be longer than kb_error's */
     conversion *c = context;
-    const kbi_scene_image *image = &c->scene->images[index];
+    const io_scene_image *image = &c->scene->images[index];
     size_t count = 0;
     free(c->keypoints);
     bool ok = io_colmap_db_keypoints(c->options->database, image->id, &c->keypoints, &count, &c->error);
@@ -69,13 +69,13 @@ static void report_step(void *context, size_t done)
     if (c->tick) c->tick(c->context, done);
 }
 
-bool io_colmap_patches(const kbi_scene *scene, const io_colmap_patches_options *options, int32_t supports,
+bool colmap_patches(const io_scene *scene, const colmap_patches_options *options, int32_t supports,
                        const float *support, io_patch_writer *const *writers, void (*warn)(void *, const char *),
-                       void (*tick)(void *, size_t), void *context, kbi_multiview_report *report, io_error *error)
+                       void (*tick)(void *, size_t), void *context, multiview_report *report, io_error *error)
 {
     conversion c = {.scene = scene, .options = options, .writers = writers, .warn = warn, .tick = tick,
                     .context = context};
-    kbi_multiview_options o = options->multiview;
+    multiview_options o = options->multiview;
     kb_error problem = {.text = ""};
     o.read_image = read_image;
     o.read_keypoints = options->database ? read_keypoints : NULL;
@@ -84,7 +84,7 @@ bool io_colmap_patches(const kbi_scene *scene, const io_colmap_patches_options *
     o.context = &c;
     o.supports = supports;
     o.support = support;
-    kb_status status = kbi_multiview_patches(scene, &o, report, &problem);
+    kb_status status = multiview_patches(scene, &o, report, &problem);
     io_image_free(&c.image);
     free(c.keypoints);
     return status == KB_OK || io_fail(error, "%s", *c.error.text ? c.error.text : problem.text);
