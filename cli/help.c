@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "collection/photos.h"
 #include "io/number.h"
 
 #define WIDTH 100 /* columns of --help */
@@ -196,25 +197,37 @@ static void print_options(FILE *out, const cli_command *command, bool all)
     if (!all) fprintf(out, "\n--help-all shows %d more option%s.\n", rare, rare == 1 ? "" : "s");
 }
 
+static const char *next_line(const char *at)
+{
+    at += strcspn(at, "\n");
+    return at + (*at == '\n');
+}
+
+/* The width of "NAME WORDS", what stands before " # ". */
+static void measure_example(const cli_command *command, const char *line, int *widest)
+{
+    int length = (int)strlen(command->name) + 1 + (int)(strstr(line, " # ") - line);
+    if (length > *widest) *widest = length;
+}
+
+static void print_example(FILE *out, const cli_command *command, const char *line, int widest)
+{
+    const char *mark = strstr(line, " # ");
+    int length = (int)(mark - line);
+    fprintf(out, "  keybits %s %-*.*s %.*s\n", command->name, widest - (int)strlen(command->name) - 1, length, line,
+            (int)strcspn(mark, "\n"), mark);
+}
+
 /* The examples of a command; of a group one per subcommand, three at most. */
 static void print_examples(FILE *out, const cli_command *command)
 {
-    const char *line = command->examples;
-    int widest = 0, count = 0;
-    for (const char *at = line; at && *at; at += strcspn(at, "\n"), at += *at == '\n') {
-        int length = (int)(strstr(at, " # ") - at);
-        if (length > widest) widest = length;
-    }
-    while (line && *line) {
-        const char *mark = strstr(line, " # ");
-        int length = (int)strcspn(mark, "\n");
-        fprintf(out, "  keybits %s %-*.*s %.*s\n", command->name, widest, (int)(mark - line), line, length, mark);
-        line = mark + length + (mark[length] == '\n');
-    }
-    for (const cli_command *const *sub = command->subcommands; sub && *sub && count < 3; sub++, count++) {
-        const char *first = (*sub)->examples;
-        fprintf(out, "  keybits %s %.*s\n", (*sub)->name, (int)strcspn(first, "\n"), first);
-    }
+    int widest = 0;
+    for (const char *at = command->examples; at && *at; at = next_line(at)) measure_example(command, at, &widest);
+    for (int i = 0; command->subcommands && i < 3 && command->subcommands[i]; i++)
+        measure_example(command->subcommands[i], command->subcommands[i]->examples, &widest);
+    for (const char *at = command->examples; at && *at; at = next_line(at)) print_example(out, command, at, widest);
+    for (int i = 0; command->subcommands && i < 3 && command->subcommands[i]; i++)
+        print_example(out, command->subcommands[i], command->subcommands[i]->examples, widest);
     fputc('\n', out);
 }
 
@@ -284,17 +297,22 @@ static void roff_flowing(FILE *out, const char *text)
     if (verbatim) fputs(".fi\n", out);
 }
 
-static void roff_rows(FILE *out, const cli_option *rows, const cli_command *command)
+/* The frequent options, or all others under the titles of their sections. */
+static void roff_rows(FILE *out, const cli_option *rows, const cli_command *command, bool frequent, const char **title)
 {
     for (const cli_option *row = rows; row && row->type != CLI_TYPE_LAST; row++) {
         char name[96], text[1024];
         if (row->type == CLI_TYPE_GROUP) {
-            roff_rows(out, row->group, command);
+            roff_rows(out, row->group, command, frequent, title);
         } else if (row->type == CLI_TYPE_SECTION) {
-            fputs(".PP\n", out);
-            roff_text(out, row->name);
-            fputc('\n', out);
-        } else if (is_option(row)) {
+            *title = row->name;
+        } else if (is_option(row) && (row->rank == CLI_FREQUENT) == frequent) {
+            if (*title && !frequent) {
+                fputs(".SS ", out);
+                roff_text(out, *title);
+                fputc('\n', out);
+                *title = NULL;
+            }
             row_name(name, sizeof name, row);
             row_text(text, sizeof text, row, command);
             fputs(".TP\n.B ", out);
@@ -319,9 +337,20 @@ static void roff_lines(FILE *out, const cli_command *command, const char *lines)
     fputs(".fi\n", out);
 }
 
+/* What an example does stands above it. */
 static void roff_examples(FILE *out, const cli_command *command)
 {
-    if (command->examples) roff_lines(out, command, command->examples);
+    for (const char *line = command->examples; line && *line; line = next_line(line)) {
+        const char *mark = strstr(line, " # ");
+        char text[256];
+        snprintf(text, sizeof text, "%.*s:", (int)strcspn(mark + 3, "\n"), mark + 3);
+        fputs(".TP\n", out);
+        roff_text(out, text);
+        fputs("\n.nf\n", out);
+        snprintf(text, sizeof text, "keybits %s %.*s", command->name, (int)(mark - line), line);
+        roff_text(out, text);
+        fputs("\n.fi\n", out);
+    }
     for (const cli_command *const *sub = command->subcommands; sub && *sub; sub++) roff_examples(out, *sub);
 }
 
@@ -333,8 +362,12 @@ static void roff_usage(FILE *out, const cli_command *command)
 
 static void roff_command(FILE *out, const cli_command *command)
 {
+    const char *title = NULL;
     if (command->about) roff_flowing(out, command->about);
-    roff_rows(out, command->options, command);
+    if (command->options && !strchr(command->name, ' ')) fputs(".SH OPTIONS\n", out);
+    roff_rows(out, command->options, command, true, &title);
+    title = NULL;
+    roff_rows(out, command->options, command, false, &title);
     if (command->notes) {
         fputs(".PP\n", out);
         roff_flowing(out, command->notes);
@@ -347,8 +380,9 @@ static void roff_command(FILE *out, const cli_command *command)
 
 static void roff_end(FILE *out, const cli_command *command)
 {
+    const char *title = NULL;
     fputs(".SH COMMON OPTIONS\n", out);
-    roff_rows(out, cli_common_options + 1, command); /* its first row is the section's title */
+    roff_rows(out, cli_common_options + 1, command, false, &title); /* its first row is the section's title */
     fputs(".SH EXIT STATUS\n0 done, 1 failed, 2 wrong usage.\n"
           ".SH ENVIRONMENT\n.TP\n.B KEYBITS_CPU\nthe instruction sets to use, as \\-\\-cpu says them\n"
           ".SH SEE ALSO\n", out);
@@ -404,14 +438,26 @@ static void completion_names(FILE *out, const cli_option *rows)
     }
 }
 
-static void completion_models(char *words, size_t capacity)
+static const char *model_name(size_t i) { return kb_name(KB_NAMES_MODEL, (int32_t)i); }
+static const char *vocabulary_name(size_t i) { return photos_vocabulary_name(i, NULL); }
+
+static void join_names(char *words, size_t capacity, const char *(*name_at)(size_t))
 {
-    const char *name;
     words[0] = 0;
-    for (int32_t i = 0; (name = kb_name(KB_NAMES_MODEL, i)); i++) {
+    for (size_t i = 0; name_at(i); i++) {
         append(words, capacity, words[0] ? " " : "");
-        append(words, capacity, name);
+        append(words, capacity, name_at(i));
     }
+}
+
+/* Arguments that may be names. */
+static void completion_arguments(FILE *out)
+{
+    char words[256];
+    join_names(words, sizeof words, model_name);
+    fprintf(out, "    'model show'|'model export') words='%s' ;;\n", words);
+    join_names(words, sizeof words, vocabulary_name);
+    fprintf(out, "    'vocab show'|'vocab convert') words='%s' ;;\n", words);
 }
 
 static void completion_words(FILE *out, const char *command, const cli_option *rows)
@@ -420,8 +466,9 @@ static void completion_words(FILE *out, const char *command, const cli_option *r
         char words[256];
         if (row->type == CLI_TYPE_GROUP) completion_words(out, command, row->group);
         bool model = row->name && is_option(row) && strcmp(row->name, "model") == 0;
-        if (!row->words && !model) continue;
-        if (model) completion_models(words, sizeof words);
+        bool vocabulary = row->name && is_option(row) && strcmp(row->name, "vocab") == 0;
+        if (!row->words && !model && !vocabulary) continue;
+        if (model || vocabulary) join_names(words, sizeof words, model ? model_name : vocabulary_name);
         else cli_join_words(words, sizeof words, row->words, " ");
         fprintf(out, "    '%s --%s'", command, row->name);
         if (row->letter) fprintf(out, "|'%s -%c'", command, row->letter);
@@ -470,10 +517,14 @@ void cli_print_completion(FILE *out)
           "    case \"$command $before\" in\n",
           out);
     for (const cli_command *const *command = cli_commands; *command; command++) completion_choices(out, *command);
-    fputs("    esac\n    case $command in\n", out);
+    fputs("    esac\n    if [ -z \"$words\" ] && [[ $before != -* && $current != -* ]]; then\n    case $command in\n", out);
+    completion_arguments(out);
+    fputs("    esac\n    fi\n    case $command in\n", out);
     for (const cli_command *const *command = cli_commands; *command; command++) completion_options(out, *command);
     fputs("    esac\n"
-          "    if [ -n \"$words\" ]; then COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+          "    local listed='' # of a list, what stands before the last comma\n"
+          "    [[ $current != *,* ]] || listed=${current%,*},\n"
+          "    if [ -n \"$words\" ]; then COMPREPLY=($(compgen -P \"$listed\" -W \"$words\" -- \"${current##*,}\"))\n"
           "    elif [[ $current == -* ]]; then COMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n"
           "    fi # else bash completes file names\n"
           "}\n"

@@ -49,6 +49,8 @@ run "$KEYBITS" help --man >man.txt
 holds man.txt "keybits\-match"
 run "$KEYBITS" help --man match >man.txt
 holds man.txt ".SH EXAMPLES"
+holds man.txt ".SH OPTIONS"
+grep -A2 -F 'find a poster' man.txt | grep -qxF 'keybits match poster.jpg photo.jpg \-\-draw match.png' || fail "an example of the man page"
 holds man.txt "max\-keypoints"
 
 # help begins with examples, whose options exist; every option states its default once
@@ -74,6 +76,12 @@ done
 holds b.txt "--fast-threshold"
 run "$KEYBITS" help --completion >completion.txt
 grep -q "'match --model'|'match -m') words='.*bag256" completion.txt || fail "model names are not completed"
+# completed WORD... is EXPECTED: what bash offers for the last word
+completed() { (source ./completion.txt; COMP_WORDS=(keybits "$@"); COMP_CWORD=$#; _keybits; echo "${COMPREPLY[*]}"); }
+[ "$(completed eval oxford d -m bag256,hashsift5)" = bag256,hashsift512 ] || fail "a list of models is not completed"
+[ "$(completed model show bag1)" = bag128 ] || fail "the model of an argument is not completed"
+[ "$(completed loops frames --vocab bag)" = bag256-1k ] || fail "names of vocabularies are not completed"
+[ -z "$(completed match photo)" ] || fail "files are not left to bash"
 refuse 2 "unknown option --raito; did you mean --ratio?" "$KEYBITS" match a.png b.png --raito 0.8
 refuse 2 "did you mean oxford?" "$KEYBITS" eval oxfrod
 refuse 2 "did you mean describe?" "$KEYBITS" descirbe
