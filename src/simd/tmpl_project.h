@@ -40,14 +40,15 @@ typedef struct project_values {
 } project_values;
 
 /* Splits the values into their low 7 bits and their highest bit. */
-VEC_TARGET static void project_split_values(project_values *v, const uint8_t *values)
+VEC_TARGET static void project_split_values(project_values *restrict v, const uint8_t *restrict values)
 {
-    v->any_high = 0;
+    uint8_t any = 0;
     for (int i = 0; i < KB_SIFT_VALUES; i++) {
         v->low[i] = values[i] & 127;
         v->high[i] = values[i] >> 7;
-        v->any_high |= v->high[i];
+        any |= values[i];
     }
+    v->any_high = any >> 7;
 }
 
 VEC_INLINE void project_groups(const kb_model *model, int32_t group, int count, const project_values *v, uint8_t *row)

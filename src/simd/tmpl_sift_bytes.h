@@ -29,7 +29,7 @@ VEC_TARGET static uint64_t sum_of_squares(const uint32_t *values)
 }
 
 /* The values clipped at a fifth of their norm; returns the sum of the clipped. */
-VEC_TARGET static uint32_t clip_histogram(const uint32_t *histogram, uint32_t *clipped)
+VEC_TARGET static uint32_t clip_histogram(const uint32_t *restrict histogram, uint32_t *restrict clipped)
 {
     uint32_t sum = 0, limit = kbi_isqrt(sum_of_squares(histogram)) / 5;
     for (int i = 0; i < KB_SIFT_VALUES; i++) {
