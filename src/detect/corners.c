@@ -65,7 +65,7 @@ typedef struct search_tasks {
     size_t columns; /* of all strips */
     int32_t pieces;
     kbi_search *search; /* per task: list and scratch */
-    kbi_peaks *lists;   /* of several tasks */
+    kbi_peaks *lists;   /* the list of all levels, or one per task */
 } search_tasks;
 
 static float level_weight(const kbi_corners *c, const kbi_level *level)
@@ -126,6 +126,8 @@ static void search_task(void *context, int32_t piece)
 }
 
 /* A task alone adds to the list of all levels; several have lists of their own, which are joined in order. */
+static bool several(const search_tasks *t) { return t->pieces > 1; }
+
 static void search(kbi_corners *c, search_tasks *t, int32_t first, int32_t end)
 {
     t->first = first;
@@ -134,9 +136,9 @@ static void search(kbi_corners *c, search_tasks *t, int32_t first, int32_t end)
     t->columns = 0;
     for (int32_t i = first; i < end; i++)
         t->columns += strips_of(t, &c->levels.level[i]) * (size_t)c->levels.level[i].width;
-    for (int32_t i = 0; i < t->pieces && t->lists; i++) kbi_peaks_start(&t->lists[i], c->peaks.least);
+    for (int32_t i = 0; several(t) && i < t->pieces; i++) kbi_peaks_start(&t->lists[i], c->peaks.least);
     kbi_parallel_run(c->job->options.parallel, t->pieces, search_task, t);
-    if (t->lists) kbi_peaks_join(&c->peaks, t->lists, t->pieces);
+    if (several(t)) kbi_peaks_join(&c->peaks, t->lists, t->pieces);
 }
 
 static bool search_get(kbi_corners *c, search_tasks *t)
@@ -145,16 +147,16 @@ static bool search_get(kbi_corners *c, search_tasks *t)
     size_t keep = peaks_to_keep(c, 0), scratch = c->measure->scratch_bytes(c->job->image.width);
     *t = (search_tasks){.corners = c, .pieces = c->levels.threads > 1 ? 2 * c->levels.threads : 1};
     t->search = kbi_workspace_get(workspace, (size_t)t->pieces * sizeof *t->search);
-    if (t->pieces > 1) t->lists = kbi_workspace_get(workspace, (size_t)t->pieces * sizeof *t->lists);
-    if (!t->search || (t->pieces > 1 && !t->lists)) return false;
+    t->lists = several(t) ? kbi_workspace_get(workspace, (size_t)t->pieces * sizeof *t->lists) : &c->peaks;
+    if (!t->search || !t->lists) return false;
     for (int32_t i = 0; i < t->pieces; i++) {
         kbi_peaks list = {.count = 0};
         void *memory = kbi_workspace_get(workspace, scratch);
-        if (!memory || (t->lists && !list_get(c, keep, &list))) return false;
+        if (!memory || (several(t) && !list_get(c, keep, &list))) return false;
         if (workspace->measures) continue;
-        if (t->lists) t->lists[i] = list;
+        if (several(t)) t->lists[i] = list;
         t->search[i] = (kbi_search){.options = &c->job->options, .kernels = c->kernels, .scratch = memory,
-                                    .peaks = t->lists ? &t->lists[i] : &c->peaks};
+                                    .peaks = &t->lists[i]};
     }
     return true;
 }
@@ -163,7 +165,7 @@ static bool search_get(kbi_corners *c, search_tasks *t)
 
 /* Guesses the response that the weakest peak which goes on will have, from a sample: PROBE_MARGIN times the peaks that
  * go on should be stronger. 0 where a guess is not worth while: a peak has PEAK_PIXELS around it in textures. */
-#define PROBE_MARGIN 1.25
+#define PROBE_MARGIN 1.15
 #define PEAK_PIXELS 48
 
 static float guess_least(kbi_corners *c, search_tasks *t)
