@@ -5,6 +5,7 @@
  * A level is cut into cells of cell_size px. Where a cell has no corner above fast_threshold, it is searched again with
  * fast_threshold_min, as ORB-SLAM does, so that soft and dim regions give corners too. What a search finds above a
  * higher threshold does not depend on how low its own is: such a corner is stronger than anything below it. */
+#include "common/rows.h"
 #include "detect/corners.h"
 #include "detect/detectors.h"
 
@@ -23,6 +24,13 @@ static score_rows rows_in(void *scratch, int32_t width)
     return (score_rows){s, s + row, s + 2 * row, s + 3 * row, (uint16_t *)(void *)(s + 4 * row)};
 }
 
+/* Vectors need rows of at least so many pixels; shorter ones begin further left, and these scores are not used. */
+#ifdef KBI_SCALAR_CORE
+#    define SHORTEST 0
+#else
+#    define SHORTEST 33
+#endif
+
 /* Searches columns left..right - 1 of rows top..bottom - 1. The outer columns and rows of scores only compete with
  * their neighbours. found may be NULL. */
 static void search_rows(const kbi_search *s, int32_t left, int32_t right, int32_t top, int32_t bottom,
@@ -30,13 +38,15 @@ static void search_rows(const kbi_search *s, int32_t left, int32_t right, int32_
 {
     static const double none[2] = {0, 0};
     int32_t width = right - left + 2;
+    int32_t more = SHORTEST ? kbi_clamp_i(SHORTEST - width, 0, left - 1 - KBI_FAST_RADIUS) : 0;
+    int32_t first = left - 1 - more, all = width + more;
     ptrdiff_t stride = s->level->stride;
     score_rows rows = rows_in(s->scratch, s->level->width);
-    s->kernels->fast_row(kbi_level_pixel(s->level, left - 1, top - 1), stride, width, threshold, rows.above);
-    s->kernels->fast_row(kbi_level_pixel(s->level, left - 1, top), stride, width, threshold, rows.middle);
+    s->kernels->fast_row(kbi_level_pixel(s->level, first, top - 1), stride, all, threshold, rows.above);
+    s->kernels->fast_row(kbi_level_pixel(s->level, first, top), stride, all, threshold, rows.middle);
     for (int32_t y = top; y < bottom; y++) {
-        s->kernels->fast_row(kbi_level_pixel(s->level, left - 1, y + 1), stride, width, threshold, rows.below);
-        int32_t n = s->kernels->peaks_row(rows.above, rows.middle, rows.below, width, rows.peak);
+        s->kernels->fast_row(kbi_level_pixel(s->level, first, y + 1), stride, all, threshold, rows.below);
+        int32_t n = s->kernels->peaks_row(rows.above + more, rows.middle + more, rows.below + more, width, rows.peak);
         for (int32_t i = 0; i < n; i++) {
             int32_t x = left - 1 + rows.peak[i];
             int64_t harris = s->kernels->harris(kbi_level_pixel(s->level, x, y), stride);
