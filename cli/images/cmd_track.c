@@ -261,7 +261,8 @@ static bool track_frames_all(track_job *job, int count, char *const *arguments, 
 {
     energy_meter meter;
     if (!open_template(job, error) ||
-        !track_frames_open(job->common, &job->frames, &job->reading, count, arguments, error) ||
+        !track_frames_open(job->common, &job->frames, &job->reading, job->pictures.folder || job->pictures.video, count,
+                           arguments, error) ||
         !open_output(job, error)) {
         return false;
     }

@@ -16,18 +16,20 @@ typedef struct track_frames {
     size_t next;
     y4m_reader stream;
     bool streaming, ended;
-    io_image image;   /* the frame, when it is an image */
+    io_image image;   /* the frame, when it is an image, */
+    io_image colour;  /* and in colour, when it is drawn and has colours */
+    bool drawn;
     const char *name; /* of the frame: a file's, or that of the stream */
 } track_frames;
 
 typedef enum track_status { TRACK_FRAME, TRACK_UNREADABLE, TRACK_END } track_status;
 
 /* FRAMES of the command line: "-" and *.y4m are streams, anything else images. */
-bool track_frames_open(cli_common *common, track_frames *frames, const io_read_options *reading, int count,
+bool track_frames_open(cli_common *common, track_frames *frames, const io_read_options *reading, bool drawn, int count,
                        char *const *arguments, io_error *error);
 /* The next frame; an unreadable one is told in error, and the next call goes on behind it. */
 track_status track_frames_next(track_frames *frames, kb_image *view, io_error *error);
-/* The frame in colour. */
+/* The frame in colour, of frames that were opened to be drawn. */
 bool track_frames_canvas(const track_frames *frames, io_canvas *canvas, io_error *error);
 void track_frames_close(track_frames *frames);
 

@@ -4,10 +4,10 @@
 
 #include "track.h"
 
-bool track_frames_open(cli_common *common, track_frames *frames, const io_read_options *reading, int count,
+bool track_frames_open(cli_common *common, track_frames *frames, const io_read_options *reading, bool drawn, int count,
                        char *const *arguments, io_error *error)
 {
-    *frames = (track_frames){.reading = *reading};
+    *frames = (track_frames){.reading = *reading, .drawn = drawn};
     const char *first = count > 0 ? arguments[0] : "";
     frames->streaming = strcmp(first, "-") == 0 || io_path_has_suffix(first, ".y4m");
     if (!frames->streaming) return cli_claim_images(common, count, arguments, &frames->names, error);
@@ -32,8 +32,11 @@ track_status track_frames_next(track_frames *frames, kb_image *view, io_error *e
     if (frames->next == frames->names.count) return TRACK_END;
     frames->name = frames->names.items[frames->next++];
     io_image_free(&frames->image);
-    memset(&frames->image, 0, sizeof frames->image);
-    if (!io_image_read(frames->name, &frames->reading, &frames->image, error)) return TRACK_UNREADABLE;
+    io_image_free(&frames->colour);
+    bool read = frames->drawn
+                    ? io_image_read_both(frames->name, &frames->reading, &frames->image, &frames->colour, error)
+                    : io_image_read(frames->name, &frames->reading, &frames->image, error);
+    if (!read) return TRACK_UNREADABLE;
     *view = frames->image.view;
     return TRACK_FRAME;
 }
@@ -46,19 +49,16 @@ bool track_frames_canvas(const track_frames *frames, io_canvas *canvas, io_error
         y4m_to_rgb(&frames->stream, canvas->rgb);
         return true;
     }
-    io_read_options colour = frames->reading;
-    colour.colour = true;
-    io_image image;
-    if (!io_image_read(frames->name, &colour, &image, error)) return false;
-    bool ok = io_canvas_create(canvas, image.width, image.height, black, error);
-    if (ok) io_draw_image(canvas, &image, 0, 0);
-    io_image_free(&image);
-    return ok;
+    const io_image *image = frames->colour.pixels ? &frames->colour : &frames->image;
+    if (!io_canvas_create(canvas, image->width, image->height, black, error)) return false;
+    io_draw_image(canvas, image, 0, 0);
+    return true;
 }
 
 void track_frames_close(track_frames *frames)
 {
     io_image_free(&frames->image);
+    io_image_free(&frames->colour);
     io_names_free(&frames->names);
     y4m_close(&frames->stream);
 }

@@ -138,7 +138,7 @@ bool kbi_fit_essential_pose(const double *e, const fit_pairs *pairs, const int32
     if (!poses_of(e, &poses)) return false;
     for (int32_t k = 0; k < count; k++) {
         uint32_t in_front = poses_in_front(&poses, pairs, list[k], 0);
-        for (int32_t c = 0; c < POSES; c++) front[c] += in_front >> c & 1;
+        for (int32_t c = 0; c < POSES; c++) front[c] += (int32_t)(in_front >> c & 1);
     }
     int32_t best = most_frequent(front);
     memcpy(rotation, poses.rotation[best & 1], sizeof poses.rotation[0]);
@@ -159,7 +159,7 @@ static void essential_screen(const double *e, const fit_pairs *pairs, double *er
     for (int32_t s = 0; s < pairs->n; s++) {
         if (!(error2[s] <= cutoff2)) continue;
         uint32_t in_front = poses_in_front(&poses, pairs, s, far2);
-        for (int32_t c = 0; c < POSES; c++) front[c] += in_front >> c & 1;
+        for (int32_t c = 0; c < POSES; c++) front[c] += (int32_t)(in_front >> c & 1);
     }
     int32_t best = most_frequent(front);
     for (int32_t s = 0; s < pairs->n; s++)
