@@ -9,7 +9,7 @@
 #include "io/json.h"
 #include "io/number.h"
 
-static const ev_pose_protocol strecha = {"Strecha", 1.5, false, false}, listed = {"cameras.txt", 1.5, false, false},
+static const ev_pose_protocol strecha = {"Strecha", 1.5, false, false}, listed = {"cameras.txt", 1, false, false},
                               megadepth = {"MegaDepth-1500", 2.5, false, true},
                               scannet = {"ScanNet-1500", 1, true, true};
 

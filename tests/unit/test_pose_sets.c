@@ -143,7 +143,7 @@ static void every_format_tells_the_same_poses(void **state)
     static const struct {
         const char *name, *protocol;
         double threshold;
-    } kinds[] = {{"cameras.txt", "cameras.txt", 1.5},
+    } kinds[] = {{"cameras.txt", "cameras.txt", 1},
                  {"megadepth_1500.json", "MegaDepth-1500", 2.5},
                  {"scannet_test_pairs_with_gt.txt", "ScanNet-1500", 1}};
     ev_pose_set set;
