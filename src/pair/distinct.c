@@ -10,7 +10,8 @@
  *
  * Of inliers on repeated windows up to 15 % are distinct by chance. A scene must have more distinct inliers than that
  * explains, by three standard deviations, and in more than a spot or two: one window may be told from the others by its
- * light. The numbers were chosen on rendered facades with equal windows (eval/facade.h) and on photographs of
+ * light. Where few of the matches are inliers, the search had many others to choose these from, and the excess must be
+ * twice as large. The numbers were chosen on rendered facades with equal windows (eval/facade.h) and on photographs of
  * one scene (docs/collections.md). */
 #include <math.h>
 
@@ -20,7 +21,8 @@
 #define SAMPLE 256      /* inliers that are looked at, at most */
 #define DEVIATIONS 1.5  /* by which another place must be further */
 #define REPEATED 0.15   /* share of distinct inliers that repetition has */
-#define EXCESS 3.0      /* standard deviations above that share */
+#define EXCESS 3.0      /* standard deviations above that share, */
+#define FEW 0.125       /* or twice as many where fewer of the matches are inliers */
 #define SPOTS 5         /* where distinct inliers must be, */
 #define SPOT_PX 32.0f   /* so far apart in both images */
 #define BLOCK 512       /* rows compared at once */
@@ -101,7 +103,8 @@ bool kbi_pair_distinct(const kb_features *a, const kb_features *b, const kb_matc
     for (size_t i = 0; i < n; i++) total += inliers[i];
     size_t sample = total < SAMPLE ? total : SAMPLE;
     double expected = REPEATED * (double)sample;
-    double wanted = expected + EXCESS * sqrt(expected * (1 - REPEATED));
+    double excess = (double)total < FEW * (double)n ? 2 * EXCESS : EXCESS;
+    double wanted = expected + excess * sqrt(expected * (1 - REPEATED));
     *distinct = 0;
     for (size_t i = 0; i < n && (*distinct < wanted || spot_count < SPOTS); i++) {
         if (!inliers[i]) continue;

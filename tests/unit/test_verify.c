@@ -15,7 +15,7 @@
 #include "solid.h"
 #include "../arrays.h"
 
-#define MOST 1500
+#define MOST 2000
 #define ROW 32
 
 typedef struct picture {
@@ -107,6 +107,23 @@ static void test_facades(void **state)
     for (uint32_t i = 0; i < n; i++) free(views[i][0]), free(views[i][1]);
     assert_int_equal(wrong, 0);
     assert_int_equal(same, n);
+}
+
+/* Of all pairs of forty facades these two came nearest to being one scene: a tenth of their matches fits a homography,
+ * and a third of those are distinct. */
+static void test_the_nearest_facades(void **state)
+{
+    static const uint32_t pairs[][2] = {{2, 29}, {5, 21}};
+    (void)state;
+    for (size_t i = 0; i < KBI_COUNT(pairs); i++) {
+        picture *views[2];
+        for (uint32_t k = 0; k < 2; k++) {
+            facade f = facade_make(1000 + pairs[i][k]);
+            views[k] = describe(facade_render(&f, 5000 + 2 * pairs[i][k] + k), FACADE_WIDTH, FACADE_HEIGHT);
+        }
+        assert_int_equal(verify_both(views[0], views[1]).verified, 0);
+        free(views[0]), free(views[1]);
+    }
 }
 
 /* The test of facades would mean nothing if their windows did not fit each other: many do, as a geometry. */
@@ -272,7 +289,8 @@ static int tear_down(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_facades), cmocka_unit_test(test_windows_fit),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_facades), cmocka_unit_test(test_the_nearest_facades),
+                                       cmocka_unit_test(test_windows_fit),
                                        cmocka_unit_test(test_unrelated),
                                        cmocka_unit_test(test_geometries), cmocka_unit_test(test_both_rows),
                                        cmocka_unit_test(test_arguments)};
