@@ -22,7 +22,12 @@ CAMERA_MODELS: Dict[str, Tuple[int, int]] = {"SIMPLE_PINHOLE": (0, 3), "PINHOLE"
                                              "RADIAL": (3, 5), "OPENCV": (4, 8)}
 _PAIR = 2147483647  # pair_id = _PAIR x smaller image_id + larger
 
-_TABLES = (Path(__file__).parent / "colmap.sql").read_text(encoding="utf-8")  # io/colmap.sql of the project
+
+def _tables() -> str:
+    """io/colmap.sql: in the package, or in the source tree."""
+    package = Path(__file__).resolve().parent
+    files = package / "colmap.sql", package.parent.parent.parent / "io" / "colmap.sql"
+    return next(file for file in files if file.exists()).read_text(encoding="utf-8")
 
 
 def pair_id(image_a: int, image_b: int) -> int:
@@ -58,7 +63,7 @@ class Database:
         try:
             self._file.execute("BEGIN")
             if self._is_new:
-                for statement in _TABLES.split(";")[:-1]:
+                for statement in _tables().split(";")[:-1]:
                     self._file.execute(statement)
             self._file.execute("SELECT image_id, name, camera_id FROM images LIMIT 1")
         except sqlite3.DatabaseError as error:

@@ -32,6 +32,13 @@ def test_import_from_the_source_tree(library):
     assert done.stdout.split() == [str(SOURCE / "bindings/python/keybits/__init__.py"), "0"]
 
 
+def test_a_database_from_the_source_tree(library, tmp_path):
+    code = f"import keybits.colmap; keybits.colmap.Database({str(tmp_path / 'a.db')!r}).close()"
+    done = run(SOURCE / "bindings/python", code, KEYBITS_LIBRARY=library)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "a.db").stat().st_size > 0
+
+
 def test_half_a_package_says_what_is_missing(library, tmp_path):
     (tmp_path / "keybits").mkdir()
     for path in (SOURCE / "bindings/python/keybits").glob("*.py"):
