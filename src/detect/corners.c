@@ -68,12 +68,6 @@ typedef struct search_tasks {
     kbi_peaks *lists;   /* the list of all levels, or one per task */
 } search_tasks;
 
-static float level_weight(const kbi_corners *c, const kbi_level *level)
-{
-    double power = c->scheme->weight_power * c->measure->power;
-    return power > 0 ? (float)kbi_exp(power * kbi_log(level->factor)) : 1;
-}
-
 static size_t strips_of(const search_tasks *t, const kbi_level *level)
 {
     return (size_t)((level->height - 2 * t->corners->border + t->strip - 1) / t->strip);
@@ -99,7 +93,7 @@ static void search_strips(const search_tasks *t, kbi_search *s, int32_t number, 
     int32_t bottom = level->height - c->border;
     s->level = level;
     s->number = (uint8_t)number;
-    s->weight = level_weight(c, level);
+    s->weight = c->weight[number];
     s->left = c->border;
     s->right = level->width - c->border;
     s->top = c->border + (int32_t)from * t->strip;
@@ -298,14 +292,21 @@ static kb_status put_in_order(kbi_corners *c)
                      c->job->workspace, &c->count);
 }
 
+static void weigh_levels(kbi_corners *c)
+{
+    double power = c->scheme->weight_power * c->measure->power;
+    for (int32_t i = 0; i < c->levels.count; i++)
+        c->weight[i] = power > 0 ? (float)kbi_exp(power * kbi_log(c->levels.level[i].factor)) : 1;
+}
+
 static kbi_corners corners_of(const kbi_detect_job *job, const kbi_measure *measure)
 {
     kbi_corners c = {.job = job, .measure = measure, .scheme = kbi_scheme_of(&job->options)};
-    c.kernels = kbi_detect_kernels_get();
-    c.levels =
-        (kbi_levels){.in_place = job->options.low_memory, .parallel = job->options.parallel, .kernels = c.kernels};
-    c.levels.threads = job->options.low_memory ? 1 : kbi_parallel_threads(job->options.parallel);
+    c.levels = (kbi_levels){.in_place = job->options.low_memory, .parallel = job->options.parallel};
     c.border = kbi_corners_levels(&c.levels, &job->image, &job->options, measure);
+    weigh_levels(&c);
+    c.levels.threads = job->options.low_memory ? 1 : kbi_parallel_threads(job->options.parallel);
+    c.levels.kernels = c.kernels = kbi_detect_kernels_get();
     return c;
 }
 

@@ -96,6 +96,7 @@ struct kbi_corners {
     const kbi_scheme *scheme;
     const kbi_detect_kernels *kernels;
     kbi_levels levels;
+    float weight[KB_PYRAMID_MAX_LEVELS]; /* of the responses of a level */
     int32_t border;   /* px of a level without keypoints */
     kbi_peaks peaks;  /* of all levels; the peaks of a level stand together */
     kb_keypoint *keypoints; /* chosen; until they are finished, class_id is the index of the peak */
