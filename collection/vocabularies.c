@@ -97,6 +97,16 @@ static bool vocabulary_fits(const char *name, const io_vocabulary *v, const kb_m
     return true;
 }
 
+static bool unknown_name(const char *name, io_error *error)
+{
+    char names[128] = "";
+    for (size_t i = 0; photos_vocabulary_name(i, NULL); i++) {
+        size_t length = strlen(names);
+        snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", photos_vocabulary_name(i, NULL));
+    }
+    return io_fail(error, "no such vocabulary or file: %s; built-in vocabularies: %s", name, names);
+}
+
 bool photos_vocabulary_open(const char *name_or_path, const kb_model_info *model, io_vocabulary *out, io_error *error)
 {
     char standard[96];
@@ -109,6 +119,7 @@ bool photos_vocabulary_open(const char *name_or_path, const kb_model_info *model
             return io_fail(error, "there is no %s.kbv in share/keybits beside the program or its folder: name a "
                                   "vocabulary with --vocab (built in: bag256-1k, bad256-1k), or make one with keybits "
                                   "vocab train", name);
+        if (strcmp(name, "-") != 0 && !io_path_exists(name)) return unknown_name(name, error);
         if (!io_vocabulary_read(name, out, error)) return false;
     }
     if (!model || vocabulary_fits(name, out, model, error)) return true;

@@ -29,7 +29,7 @@ static int make_report(const cli_common *common, int count, char **paths, const 
     }
     if (good && report.count == 0) good = io_fail(&error, "none of the files has a result that the page shows");
     good = good && write_page(&report, title, output, &error);
-    if (good) cli_say(common, "%s: %zu results", output, report.count);
+    if (good) cli_say(common, "%s: %zu result%s", output, report.count, report.count == 1 ? "" : "s");
     if (good && report.left_out) cli_say(common, "results without a section on the page: %zu files", report.left_out);
     if (good && common->json) {
         io_json json;

@@ -148,6 +148,7 @@ refuse 1 "at least two images" "$KEYBITS" vocab train 1.pgm -o x.kbv
 refuse 1 "binary descriptors" "$KEYBITS" vocab train 1.pgm -m sift -o x.kbv
 run "$KEYBITS" describe 1.pgm -m bad512 -o long.npy
 refuse 1 "rows of 32 bytes are expected" "$KEYBITS" vocab train long.npy -m bad256 -o x.kbv
+refuse 1 "no such vocabulary or file: bag256-1kk; built-in vocabularies: bad256-1k, bag256-1k" "$KEYBITS" vocab show bag256-1kk
 refuse 1 "not a vocabulary" "$KEYBITS" vocab show 1.npy
 refuse 1 "no-such" "$KEYBITS" vocab show no-such
 refuse 2 "does not say which format" "$KEYBITS" vocab convert one.kbv -o x.what
