@@ -140,12 +140,14 @@ static void describe_piece(void *context, int32_t piece)
     }
 }
 
-kb_status kbi_bad_describe_image(const kb_model *model, const kb_image *gray, const kb_keypoint *keypoints, size_t n,
+kb_status kbi_bad_describe_image(const kb_model *model, const kb_image *image, const kb_keypoint *keypoints, size_t n,
                                  float scale, const kb_parallel *parallel, kb_workspace *workspace,
                                  const kbi_rows *rows, uint8_t *flags)
 {
     bad_job j = {model, {0}, keypoints, n, scale, rows, flags, kbi_parallel_threads(parallel)};
-    kb_status status = kbi_integral_build(&j.integral, gray, workspace);
+    kb_image gray;
+    kb_status status = kbi_gray8(image, workspace, &gray);
+    if (status == KB_OK) status = kbi_integral_build(&j.integral, &gray, workspace);
     if (status == KB_OK && !workspace->measures) kbi_parallel_run(parallel, j.pieces, describe_piece, &j);
     return status;
 }

@@ -32,7 +32,7 @@ static void describer_start(describer *d, product p, size_t n, const kb_parallel
     size_t octaves = (size_t)p.grid.octaves, batches = n / (size_t)batch + 1;
     size_t bytes = p.floats  ? KB_SIFT_VALUES * sizeof(float)
                    : p.model ? (size_t)p.model->row_bytes
-                             : octaves * (size_t)kbi_grid_bytes(p.grid.side);
+                             : octaves * (size_t)(p.grid.side * p.grid.side);
     *d = (describer){.measure = {p.model, p.grid, p.floats, batch},
                      .rows = {NULL, bytes, bytes, bytes / octaves, p.model && octaves > 1},
                      .parallel = parallel,
@@ -41,10 +41,13 @@ static void describer_start(describer *d, product p, size_t n, const kb_parallel
     atomic_init(&d->next, 0);
 }
 
-/* Where the rows of features go. */
-static kb_status describer_rows(describer *d, const kb_features *f, kb_error *error)
+/* Where the rows of features go, and what the features say of them once they are there. */
+static kb_status describer_rows(describer *d, kb_features *f, kb_error *error)
 {
+    const kb_model *model = d->measure.model;
     kbi_rows *rows = &d->rows;
+    if (f->floats && !model->row_floats)
+        return kbi_fail_at(error, KB_E_KIND, "floats", -1, "the model %s gives bits, not floats", model->spec.name);
     if (f->row_stride) rows->stride = f->row_stride;
     if (rows->stride < rows->bytes || (d->measure.floats && rows->stride % sizeof(float)) ||
         (f->n && rows->stride > PTRDIFF_MAX / f->n))
@@ -56,6 +59,8 @@ static kb_status describer_rows(describer *d, const kb_features *f, kb_error *er
                            f->rows_size, f->n, needed);
     if (f->n && !f->rows) return kbi_fail_at(error, KB_E_ARGUMENT, "rows", -1, "rows is NULL");
     rows->rows = f->rows;
+    f->row_bytes = rows->bytes;
+    f->model_id = model->id;
     return KB_OK;
 }
 
@@ -112,15 +117,17 @@ static void describe_ordered(void *context, int32_t index)
 }
 
 /* Memory depends on the size of the image and on n, not on what they are. */
-static kb_status describe_regions(describer *d, const kb_image *gray, const kb_keypoint *keypoints, size_t n,
+static kb_status describe_regions(describer *d, const kb_image *image, const kb_keypoint *keypoints, size_t n,
                                   double width_scale, kb_workspace *workspace, uint8_t *flags)
 {
     region_job j = {.describer = d,
                     .kernels = kbi_image_kernels_get(),
                     .plan = {d->measure.grid, width_scale, keypoints, n, NULL, &d->rows, flags}};
-    kb_status status = kbi_pyramid_get(&j.levels, gray, j.kernels->margin, workspace);
+    kb_image gray;
+    kb_status status = kbi_gray8(image, workspace, &gray);
+    if (status == KB_OK) status = kbi_pyramid_get(&j.levels, &gray, j.kernels->margin, workspace);
     if (status == KB_OK) status = kbi_plan_get(&j.plan, workspace);
-    if (status == KB_OK) status = kbi_order_get(&j.order, gray, n, workspace);
+    if (status == KB_OK) status = kbi_order_get(&j.order, image, n, workspace);
     if (status == KB_OK) status = workers_get(d, workspace);
     if (status != KB_OK || workspace->measures) return status;
     kbi_plan_regions(&j.plan, &j.levels, d->count, d->parallel);
@@ -134,13 +141,11 @@ static kb_status describe_image(describer *d, const kb_image *image, const kb_ke
                                 float scale, kb_workspace *workspace, uint8_t *flags)
 {
     const kb_model *model = d->measure.model;
-    kb_image gray;
-    kb_status status = kbi_gray8(image, workspace, &gray);
-    if (status != KB_OK || n == 0) return status;
+    if (n == 0) return KB_OK;
     if (model && model->spec.sampler == KB_SAMPLER_IMAGE)
-        return kbi_bad_describe_image(model, &gray, keypoints, n, scale, d->parallel, workspace, &d->rows, flags);
+        return kbi_bad_describe_image(model, image, keypoints, n, scale, d->parallel, workspace, &d->rows, flags);
     double width_scale = (double)scale * (model ? (double)model->spec.support : 1);
-    return describe_regions(d, &gray, keypoints, n, width_scale, workspace, flags);
+    return describe_regions(d, image, keypoints, n, width_scale, workspace, flags);
 }
 
 /* What describing and sampling read alike. */
@@ -164,20 +169,6 @@ static kb_status run_on_image(describer *d, const kb_image *image, const kb_feat
     return kbi_workspace_end(ws, mark, &local, status, "model, keypoints, width, height, format, threads", error);
 }
 
-/* Notes what made the rows. */
-static void note_model(const kb_model *model, const describer *d, kb_features *given, kb_features *f)
-{
-    f->row_bytes = d->rows.bytes;
-    f->model_id = model->id;
-    kbi_features_write(given, f);
-}
-
-static kb_status check_kind(const kb_model *model, const kb_features *f, kb_error *error)
-{
-    if (!f->floats || model->row_floats) return KB_OK;
-    return kbi_fail_at(error, KB_E_KIND, "floats", -1, "the model %s gives bits, not floats", model->spec.name);
-}
-
 kb_status kb_describe(const kb_model *model, const kb_image *image, const kb_describe_options *options,
                       kb_workspace *workspace, kb_features *features, kb_error *error)
 {
@@ -189,9 +180,8 @@ kb_status kb_describe(const kb_model *model, const kb_image *image, const kb_des
     if (!model) return kbi_fail(error, KB_E_ARGUMENT, "model: a pointer is NULL");
     status = kbi_image_check(image);
     if (status != KB_OK) return kbi_fail_status(error, status);
-    status = check_kind(model, &f, error);
-    if (status == KB_OK && o.scale == 0) o.scale = kb_model_scale(model, kbi_preset_of(f.detector));
-    if (status == KB_OK) status = kbi_features_scale(&f, &o.scale, error);
+    if (o.scale == 0) o.scale = kb_model_scale(model, kbi_preset_of(f.detector));
+    status = kbi_features_scale(&f, &o.scale, error);
     if (status != KB_OK) return status;
     describer_start(&d, (product){model, model->grid, f.floats}, f.n, o.parallel);
     status = describer_rows(&d, &f, error);
@@ -199,7 +189,7 @@ kb_status kb_describe(const kb_model *model, const kb_image *image, const kb_des
     if (status != KB_OK) return status;
     f.width = image->width;
     f.height = image->height;
-    note_model(model, &d, features, &f);
+    kbi_features_write(features, &f);
     return KB_OK;
 }
 
@@ -258,8 +248,6 @@ kb_status kb_describe_patches(const kb_model *model, const uint8_t *patches, int
     if (status != KB_OK) return status;
     if (!model || (f.n && !patches))
         return kbi_fail(error, KB_E_ARGUMENT, "%s: a pointer is NULL", model ? "patches" : "model");
-    status = check_kind(model, &f, error);
-    if (status != KB_OK) return status;
     bool ready = kbi_has_octaves(model->grid) && side == KB_OCTAVE_SIDE;
     if (!ready && (side < KB_PATCH_SIDE || side > 1024))
         return kbi_fail_at(error, KB_E_ARGUMENT, "side", -1, "side is %d, but must be %d to 1024", (int)side,
@@ -272,7 +260,7 @@ kb_status kb_describe_patches(const kb_model *model, const uint8_t *patches, int
     status = workers_get(&d, ws);
     ready_job job = {&d, patches, f.n, side};
     if (status == KB_OK) kbi_parallel_run(d.parallel, d.count, describe_ready_patches, &job);
-    if (status == KB_OK) note_model(model, &d, features, &f);
+    if (status == KB_OK) kbi_features_write(features, &f);
     return kbi_workspace_end(ws, mark, &local, status, "model, threads", error);
 }
 

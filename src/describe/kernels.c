@@ -11,7 +11,8 @@ static size_t boxes_scratch_c(const kb_model *model)
 static void boxes_c(const kbi_box_table *table, const uint8_t *grids, int32_t n, uint8_t *rows, void *scratch)
 {
     (void)scratch;
-    for (int32_t i = 0; i < n; i++, grids += kbi_grid_bytes(table->grid.side), rows += table->bit_count / 8)
+    const int32_t side = table->grid.side;
+    for (int32_t i = 0; i < n; i++, grids += side * side, rows += table->bit_count / 8)
         if (kbi_kind_built(KB_KIND_BAG) && kbi_has_octaves(table->grid)) kbi_bag_describe(table, grids, rows);
         else kbi_bad_describe(table, grids, rows);
 }

@@ -5,8 +5,8 @@
 bool kbi_measure_get(const kbi_measuring *m, kbi_measure_scratch *scratch, size_t row_bytes, kb_workspace *workspace)
 {
     size_t n = (size_t)m->batch;
-    *scratch = (kbi_measure_scratch){.grids = kbi_workspace_array(
-                                         workspace, n, (size_t)(m->grid.octaves * kbi_grid_bytes(m->grid.side)))};
+    size_t grids = (size_t)(m->grid.octaves * m->grid.side * m->grid.side);
+    *scratch = (kbi_measure_scratch){.grids = kbi_workspace_array(workspace, n, grids)};
     if (!m->model) return scratch->grids;
     const bool boxes = kbi_kind_has_boxes(m->model->spec.kind);
     scratch->kernel = kbi_workspace_get(workspace, boxes ? kbi_boxes_kernels_get()->boxes_scratch(m->model)
@@ -20,9 +20,10 @@ bool kbi_measure_get(const kbi_measuring *m, kbi_measure_scratch *scratch, size_
 
 static void measure_boxes(const kb_model *model, const uint8_t *grids, int32_t n, const kbi_measure_scratch *s)
 {
-    const int32_t octaves = model->grid.octaves, part = model->row_bytes / octaves;
-    for (int32_t k = 0; k < octaves; k++)
-        kbi_boxes_kernels_get()->boxes(&model->tables[k], grids + k * n * kbi_grid_bytes(model->grid.side), n,
+    const kbi_grid grid = model->grid;
+    const int32_t part = model->row_bytes / grid.octaves;
+    for (int32_t k = 0; k < grid.octaves; k++)
+        kbi_boxes_kernels_get()->boxes(&model->tables[k], grids + k * n * grid.side * grid.side, n,
                                        s->parts + k * n * part, s->kernel);
 }
 

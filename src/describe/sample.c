@@ -4,7 +4,7 @@
 
 size_t kbi_ready_bytes(kbi_grid grid, int32_t side)
 {
-    return (size_t)kbi_grid_bytes(side) * (side == grid.side ? (size_t)grid.octaves : 1);
+    return (size_t)(side * side) * (side == grid.side ? (size_t)grid.octaves : 1);
 }
 
 static void ready_octaves(const uint8_t *patch, int32_t n, int32_t side, uint8_t *grids)
@@ -25,7 +25,7 @@ static void ready_cells(const uint8_t *patch, int32_t side, uint8_t *cells)
 void kbi_ready_grids(kbi_grid grid, const uint8_t *patches, int32_t n, int32_t side, uint8_t *grids)
 {
     const size_t bytes = kbi_ready_bytes(grid, side);
-    for (int32_t i = 0; i < n; i++, patches += bytes, grids += kbi_grid_bytes(grid.side))
+    for (int32_t i = 0; i < n; i++, patches += bytes, grids += grid.side * grid.side)
         if (kbi_has_octaves(grid)) ready_octaves(patches, n, side, grids);
         else if (kbi_on_cells(grid)) ready_cells(patches, side, grids);
         else kbi_patch_shrink(patches, side, grids);

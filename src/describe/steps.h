@@ -70,7 +70,7 @@ const uint8_t *kbi_measure_grids(const kbi_measuring *measure, const kbi_measure
 
 /* ---- bad.c: BAD as the paper has it ---- */
 /* Describes keypoints by boxes in the image itself, OpenCV's TEBLID bit for bit. flags may be NULL. */
-kb_status kbi_bad_describe_image(const kb_model *model, const kb_image *gray, const kb_keypoint *keypoints, size_t n,
+kb_status kbi_bad_describe_image(const kb_model *model, const kb_image *image, const kb_keypoint *keypoints, size_t n,
                                  float scale, const kb_parallel *parallel, kb_workspace *workspace,
                                  const kbi_rows *rows, uint8_t *flags);
 

@@ -29,11 +29,7 @@ typedef struct kbi_grid {
 #define KBI_OCTAVE_CELLS_SIDE (KB_OCTAVE_SIDE / 2)
 #define KBI_OCTAVE_CELLS (KBI_OCTAVE_CELLS_SIDE * KBI_OCTAVE_CELLS_SIDE)
 
-/* A build for BAD alone has no octaves. */
-static inline int32_t kbi_grid_octaves(kbi_grid grid) { return grid.octaves; }
-static inline bool kbi_has_octaves(kbi_grid grid) { return kbi_grid_octaves(grid) > 1; }
+static inline bool kbi_has_octaves(kbi_grid grid) { return grid.octaves > 1; }
 static inline bool kbi_on_cells(kbi_grid grid) { return grid.side == KBI_CELLS_SIDE; }
-/* Bytes of one octave of the grid. */
-static inline int32_t kbi_grid_bytes(int32_t side) { return side * side; }
 
 #endif

@@ -20,7 +20,7 @@ static void shrink_two_thirds_c(const uint8_t *heavy, const uint8_t *light, int3
 static void plan_c(const kb_keypoint *keypoints, int32_t n, double width_scale, kbi_grid grid,
                    const kbi_pyramid *levels, kbi_sampling *samplings, uint8_t *flags)
 {
-    const int32_t octaves = kbi_grid_octaves(grid);
+    const int32_t octaves = grid.octaves;
     for (int32_t i = 0; i < n; i++, samplings += octaves) {
         double width = width_scale * (double)keypoints[i].size;
         uint8_t all = kbi_sampling_plan(samplings, &keypoints[i], width, grid, levels);
@@ -38,7 +38,7 @@ static void plan_c(const kb_keypoint *keypoints, int32_t n, double width_scale, 
 static void sample_c(const kbi_sampling *samplings, const uint32_t *which, int32_t n, kbi_grid grid,
                      const kbi_pyramid *levels, uint8_t *grids)
 {
-    const size_t bytes = (size_t)kbi_grid_bytes(grid.side), octaves = (size_t)grid.octaves;
+    const size_t bytes = (size_t)(grid.side * grid.side), octaves = (size_t)grid.octaves;
     for (size_t i = 0; i < (size_t)n; i++)
         for (size_t k = 0; k < octaves; k++)
             kbi_sample_patch(&samplings[(which ? which[i] : i) * octaves + k], grid.side, levels,

@@ -222,7 +222,7 @@ static kbi_box_edge *list_edges(const kbi_box_table *table, bool bottom, kbi_box
 static void list_boxes(const kb_model *model, int32_t octave, kbi_box_table *table)
 {
     for (int32_t i = 0; i < table->bit_count; i++) {
-        const kb_box_pair *pair = &model->spec.boxes[kbi_octave_bit(kbi_model_octaves(model), octave, i)];
+        const kb_box_pair *pair = &model->spec.boxes[kbi_octave_bit(model->grid.octaves, octave, i)];
         add_box(table, first_box(pair));
         add_box(table, second_box(pair));
     }
@@ -235,7 +235,7 @@ static void prepare_table(kb_model *model, int32_t octave)
 {
     const kb_model_spec *spec = &model->spec;
     kbi_box_table *table = &model->tables[octave];
-    int32_t count = spec->bits / kbi_model_octaves(model), first = octave * count;
+    int32_t count = spec->bits / model->grid.octaves, first = octave * count;
     table->grid = model->grid;
     table->bit_count = count;
     table->boxes = model->boxes + 2 * first;
@@ -249,7 +249,7 @@ static void prepare_table(kb_model *model, int32_t octave)
     table->bottoms = list_edges(table, false, table->tops);
     list_edges(table, true, table->bottoms);
     for (int32_t i = 0; i < count; i++) {
-        const kb_box_pair *pair = &spec->boxes[kbi_octave_bit(kbi_model_octaves(model), octave, i)];
+        const kb_box_pair *pair = &spec->boxes[kbi_octave_bit(model->grid.octaves, octave, i)];
         double threshold = floor((double)pair->threshold * kbi_threshold_units(spec->kind));
         table->bits[i] = (kbi_box_bit){(uint16_t)box_place(table, first_box(pair)),
                                        (uint16_t)box_place(table, second_box(pair)),
@@ -337,7 +337,7 @@ kb_status kb_model_create(const kb_model_spec *given, const kb_allocator *alloca
     }
     model->id = kbi_model_id(&model->spec, kbi_model_revision(spec.kind, spec.sampler));
     if (kbi_kind_has_boxes(spec.kind))
-        for (int32_t k = 0; k < kbi_model_octaves(model); k++) prepare_table(model, k);
+        for (int32_t k = 0; k < model->grid.octaves; k++) prepare_table(model, k);
     if (kbi_kind_built(KB_KIND_HASHSIFT) && spec.kind == KB_KIND_HASHSIFT) pack_projection(model);
     bool binary = kbi_kind_is_binary(spec.kind);
     model->row_bytes = binary ? spec.bits / 8 : KB_SIFT_VALUES;
@@ -377,7 +377,7 @@ kb_status kb_model_get_info(const kb_model *model, kb_model_info *info)
     full.row_bytes = model->row_bytes;
     full.row_floats = model->row_floats;
     full.channels = model->channels;
-    for (int32_t k = 0; k < kbi_model_octaves(model); k++) full.distinct_boxes += model->tables[k].box_count;
+    for (int32_t k = 0; k < model->grid.octaves; k++) full.distinct_boxes += model->tables[k].box_count;
     full.threshold_low = model->spec.threshold_low;
     full.threshold_high = model->spec.threshold_high;
     full.ratio = model->spec.ratio;

@@ -39,7 +39,7 @@ static inline int32_t kbi_octave_bit(int32_t octaves, int32_t octave, int32_t in
 {
     return (index / 8 * octaves + octave) * 8 + index % 8;
 }
-static inline int32_t kbi_octaves(kb_sampler sampler) { return kbi_grid_octaves(kbi_sampler_grid(sampler)); }
+static inline int32_t kbi_octaves(kb_sampler sampler) { return kbi_sampler_grid(sampler).octaves; }
 
 /* The integral image of a channel has a sum per corner of samples or cells. */
 #define KBI_SUMS_WIDTH (KB_PATCH_SIDE + 1)
@@ -110,8 +110,6 @@ struct kb_model {
     int8_t *packed;
     int32_t *packed_bias;
 };
-
-static inline int32_t kbi_model_octaves(const kb_model *model) { return kbi_grid_octaves(model->grid); }
 
 /* Whether this build has models of a kind: KB_KINDS has a bit for each (CMake's KEYBITS_KINDS), and a linker drops what
  * only other kinds need. */

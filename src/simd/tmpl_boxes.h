@@ -27,7 +27,7 @@ KBI_STATIC_ASSERT(kbi_boxes_scratch_fits, sizeof(boxes_scratch) + 2 * KB_MAX_BIT
 VEC_KERNEL size_t KERNEL(boxes_scratch)(const kb_model *model)
 {
     int32_t boxes = 0;
-    for (int32_t k = 0; k < kbi_model_octaves(model); k++) boxes = kbi_max_i(boxes, model->tables[k].box_count);
+    for (int32_t k = 0; k < model->grid.octaves; k++) boxes = kbi_max_i(boxes, model->tables[k].box_count);
     return sizeof(boxes_scratch) + (size_t)boxes * sizeof(vec);
 }
 
@@ -178,7 +178,7 @@ VEC_TARGET static void boxes_group(const kbi_box_table *table, const uint8_t *pa
 VEC_KERNEL void KERNEL(boxes)(const kbi_box_table *table, const uint8_t *grids, int32_t n, uint8_t *rows, void *scratch)
 {
     boxes_scratch *s = scratch;
-    const int32_t bytes = kbi_grid_bytes(table->grid.side), row = table->bit_count / 8;
+    const int32_t side = table->grid.side, bytes = side * side, row = table->bit_count / 8;
     s->means = (vec *)(void *)(s + 1);
     for (int r = 0; r < (kbi_has_octaves(table->grid) ? KBI_MEAN_RULES : KBI_MEAN_RULES / 2); r++) {
         v_store(&s->rules[r].shift, v_set(1 << table->rules[r].shift));

@@ -190,7 +190,7 @@ static uint8_t *random_patches(size_t n) { return random_grids(n, KB_PATCH_SIDE)
 /* Every table of the model. */
 static void check_tables(const kbi_kernels *c, const kbi_kernels *t, const kb_model *model, int32_t n)
 {
-    for (int32_t k = 0; k < kbi_model_octaves(model); k++) {
+    for (int32_t k = 0; k < model->grid.octaves; k++) {
         const kbi_box_table *table = &model->tables[k];
         const uint8_t *grids = random_grids((size_t)n, (size_t)table->grid.side);
         size_t bytes = (size_t)n * (size_t)table->bit_count / 8;

@@ -280,15 +280,15 @@ static void tables_hold_the_boxes_of_their_octave(void **state)
     for (size_t m = 0; m < KBI_COUNT(models); m++) {
         const kb_model *model = models[m];
         bool bag = model->spec.kind == KB_KIND_BAG;
-        int32_t distinct = 0, part = model->spec.bits / kbi_model_octaves(model);
-        assert_int_equal(kbi_model_octaves(model), bag ? KB_OCTAVES : 1);
-        for (int32_t k = 0; k < kbi_model_octaves(model); k++) {
+        int32_t distinct = 0, part = model->spec.bits / model->grid.octaves;
+        assert_int_equal(model->grid.octaves, bag ? KB_OCTAVES : 1);
+        for (int32_t k = 0; k < model->grid.octaves; k++) {
             const kbi_box_table *table = &model->tables[k];
             assert_int_equal(table->bit_count, part);
             assert_int_equal(table->grid.side, model->spec.sampler == KB_SAMPLER_PATCH ? 32 : 16);
             assert_int_equal(table->grid.octaves, bag ? 4 : 1);
             for (int32_t i = 0; i < part; i++) {
-                const kb_box_pair *p = &model->spec.boxes[(i / 8 * kbi_model_octaves(model) + k) * 8 + i % 8];
+                const kb_box_pair *p = &model->spec.boxes[(i / 8 * model->grid.octaves + k) * 8 + i % 8];
                 kbi_box a = table->boxes[table->bits[i].box1], b = table->boxes[table->bits[i].box2];
                 assert_true(a.channel == p->channel1 && a.x == p->x1 && a.y == p->y1 && a.radius == p->radius1);
                 assert_true(b.channel == p->channel2 && b.x == p->x2 && b.y == p->y2 && b.radius == p->radius2);
