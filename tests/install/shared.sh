@@ -6,8 +6,7 @@ source "$(dirname "$0")/common.inc"
 need nm
 need readelf
 cmake -S "$KEYBITS_SOURCE" -B "$scratch/build" -DBUILD_SHARED_LIBS=ON -DCMAKE_BUILD_TYPE=Debug \
-    -DKEYBITS_BUILD_CLI=OFF -DKEYBITS_BUILD_EVAL=OFF -DKEYBITS_BUILD_LEARN=OFF -DKEYBITS_BUILD_BENCH=OFF \
-    -DKEYBITS_BUILD_TESTS=OFF -DCMAKE_INSTALL_PREFIX="$scratch/prefix" >"$scratch/log"
+    -DKEYBITS_EXTRAS=OFF -DCMAKE_INSTALL_PREFIX="$scratch/prefix" >"$scratch/log"
 cmake --build "$scratch/build" >>"$scratch/log"
 cmake --install "$scratch/build" >>"$scratch/log"
 library=$(find "$scratch/prefix" -name libkeybits.so)

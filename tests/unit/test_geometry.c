@@ -245,6 +245,9 @@ static void test_the_best_matches_on_one_plane(void **state)
         double outliers, on_facade, floor;
         bool ratio_test;
     } cases[] = {{0.3, 0.4, 86, false}, {0.6, 0.7, 73, false}, {0.6, 0.7, 82, true}};
+#ifdef KEYBITS_SANITIZED
+    skip(); /* of numbers: other tests fit what it fits */
+#endif
     for (size_t k = 0; k < KBI_COUNT(cases); k++) {
         double auc = auc_of_solid_scenes(cases[k].outliers, cases[k].on_facade, cases[k].ratio_test, false);
         assert_true(auc >= cases[k].floor);
@@ -381,7 +384,12 @@ static void test_noise_is_no_geometry(void **state)
     (void)state;
     static space s;
     int found = 0;
-    for (uint64_t seed = 1; seed <= 10; seed++) {
+#ifdef KEYBITS_SANITIZED
+    enum { SEEDS = 3 };
+#else
+    enum { SEEDS = 10 };
+#endif
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         make_space(&s, seed, 200, 1, 0, 1);
         for (kb_geometry g = KB_GEOMETRY_SIMILARITY; g <= KB_GEOMETRY_ROTATION; g++) {
             kb_fit_options o = options_of(&s, g, 2);

@@ -89,7 +89,11 @@ static uint8_t *render_noise(int32_t width, int32_t height, uint64_t seed)
 static void full_lists_change_nothing(void **state)
 {
     (void)state;
+#ifdef KEYBITS_SANITIZED
+    enum { W = 200, H = 150, MANY = 100 };
+#else
     enum { W = 400, H = 300, MANY = 300 };
+#endif
     static kb_keypoint expected[MANY], found[MANY];
     uint8_t *pictures[] = {render_texture(W, H, 3), render_squares(W, H), render_noise(W, H, 4)};
     kb_parallel *pool;
@@ -260,9 +264,9 @@ static void check_frames(kb_detector detector, int32_t threads, int first, int f
 
 /* Sanitizers see all there is to see in fewer. */
 #ifdef KEYBITS_SANITIZED
-enum { FRAMES = 160 };
+enum { FRAMES = 160, OFFSETS = 42, PICTURES = 8 };
 #else
-enum { FRAMES = 1000 };
+enum { FRAMES = 1000, OFFSETS = 21, PICTURES = 12 };
 #endif
 
 static void a_thousand_frames_allocate_nothing(void **state)
@@ -432,11 +436,11 @@ static void needs_are_exact(void **state)
         kb_workspace_limits limits = small_limits(&options, model, 1);
         assert_int_equal(kb_workspace_reserve(NULL, &limits, &needed, NULL), KB_OK);
         assert_true(needed < sizeof buffer);
-        for (size_t offset = 0; offset < 64; offset += 21) {
+        for (size_t offset = 0; offset < 64; offset += OFFSETS) {
             memset(buffer, 0x5a, sizeof buffer);
             assert_int_equal(kb_workspace_create_in(buffer + offset, needed, &ws), KB_OK);
             assert_int_equal(kb_workspace_reserve(ws, &limits, NULL, NULL), KB_OK);
-            for (int i = 4; i < 12; i++) { /* texture, noise and squares */
+            for (int i = 4; i < PICTURES; i++) { /* texture, noise and squares */
                 uint8_t *pixels = render_frame(i, SMALL_WIDTH, SMALL_HEIGHT);
                 kb_image image = view_of(pixels, SMALL_WIDTH, SMALL_HEIGHT);
                 assert_int_equal(run_frame(&image, &options, model, ws, i, &f), KB_OK);

@@ -417,7 +417,12 @@ static void unrelated_pairs_have_no_geometry(void **state)
     static const kb_geometry kinds[] = {KB_GEOMETRY_HOMOGRAPHY, KB_GEOMETRY_FUNDAMENTAL, KB_GEOMETRY_ESSENTIAL};
     outcome o;
     (void)state;
-    for (uint32_t k = 0; k < 6; k++) {
+#ifdef KEYBITS_SANITIZED /* one of each kind */
+    enum { PAIRS = 3 };
+#else
+    enum { PAIRS = 6 };
+#endif
+    for (uint32_t k = 0; k < PAIRS; k++) {
         views v = views_of(room_scene(11 + k), 0), w = views_of(flat_scene(31 + k), 40);
         views mixed = v;
         mixed.images[1] = w.images[1];

@@ -164,7 +164,7 @@ static void one_model_and_one_index_for_all(void **state)
 /* ---- any calls at once ---- */
 
 #ifdef KEYBITS_SANITIZED /* races show in fewer */
-enum { CALLS = 48, SIDE = 96 };
+enum { CALLS = 24, SIDE = 96 };
 #else
 enum { CALLS = 120, SIDE = 96 };
 #endif
