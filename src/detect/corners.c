@@ -122,7 +122,7 @@ static void search_task(void *context, int32_t piece)
 /* A task alone adds to the list of all levels; several have lists of their own, which are joined in order. */
 static bool several(const search_tasks *t) { return t->pieces > 1; }
 
-static void search(kbi_corners *c, search_tasks *t, int32_t first, int32_t end)
+static void search_range(kbi_corners *c, search_tasks *t, int32_t first, int32_t end)
 {
     t->first = first;
     t->end = end;
@@ -171,7 +171,7 @@ static float guess_least(kbi_corners *c, search_tasks *t)
     if (!c->measure->skips || pixels < 2.0 * PEAK_PIXELS * (double)keep) return 0;
     kbi_peaks_start_level(&c->peaks, (size_t)(PROBE_MARGIN * (double)keep * PROBE_ROWS / PROBE_STEP) + 16, 0);
     t->probe = true;
-    search(c, t, 0, c->levels.count);
+    search_range(c, t, 0, c->levels.count);
     t->probe = false;
     float least = c->peaks.least;
     c->peaks.keep = keep;
@@ -185,7 +185,7 @@ static void search_all(kbi_corners *c, search_tasks *t)
     float least = guess_least(c, t);
     for (bool again = true; again; least = 0) {
         kbi_peaks_start(&c->peaks, least);
-        search(c, t, 0, c->levels.count);
+        search_range(c, t, 0, c->levels.count);
         again = least > 0 && c->peaks.count < c->peaks.keep;
     }
 }
@@ -198,7 +198,7 @@ static void search_one_by_one(kbi_corners *c, search_tasks *t)
         kbi_levels_build(&c->levels, i);
         if (c->scheme->per_level)
             kbi_peaks_start_level(&c->peaks, peaks_to_keep(c, i), -FLT_MAX); /* Harris's is below 0 on edges */
-        search(c, t, i, i + 1);
+        search_range(c, t, i, i + 1);
         if (c->scheme->per_level) kbi_peaks_prune(&c->peaks);
     }
 }
