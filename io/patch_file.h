@@ -5,6 +5,7 @@
 #define IO_PATCH_FILE_H
 
 #include "image/image.h"
+#include "image/patch_bytes.h"
 #include "io/file.h"
 
 #define IO_PATCH_MAX_SIDE 1024

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "image/image.h"
+#include "image/patch_bytes.h"
 
 /* Patches of one side (32 or 64; KB_OCTAVE_SIDE: the octaves of kb_sample), in memory. Patches with the same
  * label show the same point; they stand next to each other, labels ascending from 0 without gaps, so that point p

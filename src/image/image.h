@@ -8,12 +8,6 @@
 /* An 8-bit view of any valid image: the image itself, or a converted copy in the workspace. */
 kb_status kbi_gray8(const kb_image *image, kb_workspace *workspace, kb_image *out);
 
-/* Of one ready patch, or of the octaves of one region. */
-static inline size_t kbi_patch_bytes(int32_t side)
-{
-    return (size_t)side * (size_t)side * (side == KB_OCTAVE_SIDE ? KB_OCTAVES : 1);
-}
-
 /* ---- pyramid ----
  * Level 0 is the image; level 1 is 1.5 times coarser, level 2 twice, level 3 three times, level 4 four times ...:
  * factor(2k) = 2^k, factor(2k - 1) = 1.5 * 2^(k-1). Steps this small keep a sampled region within 22 % of the
