@@ -17,6 +17,12 @@
 #define FOCAL_LENGTHS 100     /* of which a refined one is one: steps of a fiftieth, half to four times a guess */
 #define MAX_FOCAL_SPREAD 0.05 /* standard deviation of a focal length, of itself */
 #define MAX_ATTEMPTS 8
+#define UNSEEN 1.3 /* errors over standard deviations in rendered rooms (unit_localize), where inliers beside each other
+                      count once: errors of the map and of detection are shared by many points */
+#define MAX_ROUNDS 12
+#define NARROWING 0.7 /* of the threshold, per round */
+#define OTHER_FOCAL 4   /* standard deviations from which on the map's focal length is not the photograph's */
+#define EXIF_FOCAL 0.15 /* by how much EXIF may deny the map's focal length */
 /* Focal lengths that are tried where nobody knows one, as multiples of the longer side; 1.2 is COLMAP's guess. */
 static const double guesses[] = {1.2, 0.85, 1.7};
 
@@ -59,6 +65,7 @@ typedef struct search {
     kb_scene_point *points;
     float *quality;
     uint8_t *inliers;
+    double widening; /* of standard deviations */
 } search;
 
 static bool retrieve(search *s, size_t wanted, io_error *error)
@@ -139,7 +146,7 @@ static kb_camera simple_camera(const features *f, double focal)
 }
 
 /* looks: how many cameras and photographs chance had. */
-static bool fit_camera(search *s, const kb_camera *camera, double looks, double threshold, uint64_t seed,
+static bool fit_camera(search *s, const kb_camera *camera, bool plain, double looks, double threshold, uint64_t seed,
                        kb_fit_report *report, io_error *error)
 {
     kb_fit_options o;
@@ -150,6 +157,7 @@ static bool fit_camera(search *s, const kb_camera *camera, double looks, double 
     o.quality = s->quality;
     o.seed = seed;
     o.looks = (int32_t)looks;
+    o.plain_ransac = plain;
     kb_status status = kb_fit_pose(s->points, s->count, &o, NULL, s->inliers, report, NULL);
     return status == KB_OK || io_fail(error, "pose: %s", kb_status_string(status));
 }
@@ -161,8 +169,8 @@ typedef struct attempt {
     bool guess; /* its focal length is refined */
 } attempt;
 
-/* The camera of the options; else that of the map, if the most similar image has the photograph's size; and that of EXIF
- * or guesses. */
+/* The camera of the options; else that of the map, if the most similar image has the photograph's size and EXIF does not
+ * say otherwise; and that of EXIF or guesses. */
 static size_t list_attempts(const search *s, const localize_options *o, const char *photo, attempt list[MAX_ATTEMPTS])
 {
     const features *f = s->f;
@@ -173,8 +181,11 @@ static size_t list_attempts(const search *s, const localize_options *o, const ch
         return n;
     }
     const map_image *alike = s->image_count && s->images[0].id < s->m->image_count ? &s->m->images[s->images[0].id] : NULL;
-    if (alike && alike->width == f->width && alike->height == f->height) list[n++] = (attempt){alike->lens, "map", false};
-    if (io_image_focal(photo, &exif)) {
+    bool told = io_image_focal(photo, &exif);
+    if (alike && alike->width == f->width && alike->height == f->height &&
+        (!told || fabs(exif * longer / alike->lens.fx - 1) <= EXIF_FOCAL))
+        list[n++] = (attempt){alike->lens, "map", false};
+    if (told) {
         list[n++] = (attempt){simple_camera(f, exif * longer), "exif", true};
         return n;
     }
@@ -183,30 +194,54 @@ static size_t list_attempts(const search *s, const localize_options *o, const ch
     return n;
 }
 
-/* Inliers anew by a pose. */
-static size_t choose_inliers(search *s, const localize_result *r, double threshold)
+/* Inliers anew by a pose; their number, and the sum of squared errors, none above threshold^2. */
+static size_t choose_inliers(search *s, const localize_result *r, double threshold, double *cost)
 {
+    double limit = threshold * threshold, sum = 0;
     size_t count = 0;
     for (size_t i = 0; i < s->count; i++) {
-        double e[2];
+        double e[2], square = limit;
         s->inliers[i] = pose_error(&r->camera, r->rotation, r->translation, &s->points[i], e) &&
-                        e[0] * e[0] + e[1] * e[1] <= threshold * threshold;
+                        (square = e[0] * e[0] + e[1] * e[1]) <= limit;
         count += s->inliers[i];
+        sum += s->inliers[i] ? square : limit;
     }
+    if (cost) *cost = sum;
     return count;
 }
 
-static void refine(search *s, bool focal, double threshold, localize_result *out)
+/* Least squares and inliers in turn, until these stay, by a threshold that begins at `loose` times its last value.
+ * Returns the cost. */
+static double settle(search *s, bool focal, double loose, double threshold, localize_result *out)
 {
     pose_spread spread = {0};
-    for (int round = 0; round < 4; round++) {
-        if (choose_inliers(s, out, round == 0 && focal ? LOOSE * threshold : threshold) < MIN_PLACES) break;
+    double cost, wide = loose * threshold;
+    size_t before = 0, count = choose_inliers(s, out, wide, &cost);
+    for (int round = 0; round < MAX_ROUNDS && count >= MIN_PLACES && (wide > threshold || count != before); round++) {
         if (!pose_refine(s->points, s->inliers, s->count, &out->camera, focal, out->rotation, out->translation, &spread)) break;
+        wide = fmax(threshold, wide * NARROWING);
+        before = count;
+        count = choose_inliers(s, out, wide, &cost);
     }
     out->rms = spread.rms;
-    out->sigma_position = spread.position;
-    out->sigma_rotation = spread.rotation;
-    out->sigma_focal = focal ? spread.focal : 0;
+    out->sigma_position = s->widening * spread.position;
+    out->sigma_rotation = s->widening * spread.rotation;
+    out->sigma_focal = focal ? s->widening * spread.focal : 0;
+    return cost;
+}
+
+/* A photograph of the size of the map's may be zoomed or cropped: the map's focal length stays only where the points do
+ * not know better. */
+static void free_focal(search *s, double threshold, localize_result *out)
+{
+    localize_result freed = *out;
+    freed.camera_from = "guess";
+    double kept_cost, cost;
+    choose_inliers(s, out, threshold, &kept_cost);
+    cost = settle(s, true, LOOSE, threshold, &freed);
+    if (freed.sigma_focal > 0 && freed.sigma_focal <= MAX_FOCAL_SPREAD * freed.camera.fx && cost < kept_cost &&
+        fabs(freed.camera.fx - out->camera.fx) > OTHER_FOCAL * freed.sigma_focal)
+        *out = freed;
 }
 
 /* Of several points of a keypoint, and keypoints of a point, one is an inlier; candidates are sorted by keypoint. */
@@ -229,17 +264,33 @@ static void count_inliers(search *s, localize_result *out)
 }
 
 /* One fit with out->camera, refined; *enough tells whether it found as many places as are wanted. */
-static bool fit_and_refine(search *s, const localize_options *o, bool focal, double looks, double fit_threshold,
-                           double threshold, localize_result *out, bool *enough, io_error *error)
+static bool fit_and_refine(search *s, const localize_options *o, bool focal, bool plain, double looks, double fit_threshold,
+                           double threshold, localize_result *out, double *cost, bool *enough, io_error *error)
 {
     kb_fit_report report;
-    if (!fit_camera(s, &out->camera, looks, fit_threshold, o->seed, &report, error)) return false;
+    if (!fit_camera(s, &out->camera, plain, looks, fit_threshold, o->seed, &report, error)) return false;
     *enough = report.result == KB_FIT_FOUND && report.places >= (o->min_places ? o->min_places : MIN_PLACES);
     if (!*enough) return true;
     memcpy(out->rotation, report.rotation, sizeof out->rotation);
     memcpy(out->translation, report.translation, sizeof out->translation);
-    refine(s, focal, threshold, out);
+    s->widening = UNSEEN * sqrt((double)report.inliers / (double)report.places);
+    *cost = settle(s, focal, focal ? LOOSE : 1, threshold, out);
     out->places = (size_t)report.places;
+    return true;
+}
+
+/* PROSAC finds a pose among many wrong candidates, but may end with the first part of a plane; sampling without order
+ * then finds the rest. Of both the better one. */
+static bool fit_twice(search *s, const localize_options *o, bool focal, double looks, double threshold,
+                      localize_result *out, bool *enough, io_error *error)
+{
+    double cost = 0, other_cost = 0;
+    localize_result other = *out;
+    bool others = false;
+    if (!fit_and_refine(s, o, focal, false, looks, threshold, threshold, out, &cost, enough, error)) return false;
+    if (!*enough) return true;
+    if (!fit_and_refine(s, o, focal, true, looks, threshold, threshold, &other, &other_cost, &others, error)) return false;
+    if (others && other_cost < cost) *out = other;
     return true;
 }
 
@@ -252,13 +303,16 @@ static bool try_camera(search *s, const attempt *a, size_t attempts, const local
     size_t wanted = (size_t)(o->min_places ? o->min_places : MIN_PLACES);
     double looks = PHOTOGRAPHS * (double)attempts;
     bool enough = true;
+    double cost;
     out->camera = a->camera;
     out->camera_from = a->from;
-    if (a->guess && !fit_and_refine(s, o, true, 1, LOOSE * threshold, threshold, out, &enough, error)) return false;
+    if (a->guess && !fit_and_refine(s, o, true, false, 1, LOOSE * threshold, threshold, out, &cost, &enough, error))
+        return false;
     if (a->guess) looks *= FOCAL_LENGTHS;
-    if (enough && !fit_and_refine(s, o, a->guess, looks, threshold, threshold, out, &enough, error)) return false;
+    if (enough && !fit_twice(s, o, a->guess, looks, threshold, out, &enough, error)) return false;
     if (!enough) return true;
-    out->inliers = choose_inliers(s, out, threshold);
+    if (strcmp(a->from, "map") == 0) free_focal(s, threshold, out);
+    out->inliers = choose_inliers(s, out, threshold, NULL);
     out->found = out->inliers >= wanted && out->sigma_position > 0 && out->sigma_focal <= MAX_FOCAL_SPREAD * out->camera.fx;
     return true;
 }
@@ -276,7 +330,7 @@ static bool find_pose(search *s, const localize_options *o, const char *photo, d
     }
     if (!out->found) return true;
     out->inliers = 0;
-    choose_inliers(s, out, threshold);
+    choose_inliers(s, out, threshold, NULL);
     count_inliers(s, out);
     const double *r = out->rotation, *t = out->translation;
     for (int i = 0; i < 3; i++) out->centre[i] = -(r[i] * t[0] + r[3 + i] * t[1] + r[6 + i] * t[2]);

@@ -9,6 +9,7 @@
 
 #define UNKNOWNS 7
 #define ROUNDS 10
+#define SMALL_GAIN 1e-9 /* of the squared error, with which rounds end */
 
 static bool to_camera(const double r[9], const double t[3], const kb_scene_point *p, double c[3])
 {
@@ -161,13 +162,15 @@ bool pose_refine(const kb_scene_point *points, const uint8_t *used, size_t n, kb
     double r[9], t[3], inverse[UNKNOWNS][UNKNOWNS];
     int unknowns = focal ? UNKNOWNS : UNKNOWNS - 1;
     normal_equations e;
+    double before = 0;
     memcpy(r, rotation, sizeof r);
     memcpy(t, translation, sizeof t);
     for (int round = 0; round <= ROUNDS; round++) {
         double step[UNKNOWNS] = {0};
         add_points(&e, points, used, n, &c, r, t);
         if (2 * e.count < (size_t)unknowns + 2 || !invert(e.matrix, unknowns, inverse)) return false;
-        if (round == ROUNDS) break;
+        if (round == ROUNDS || (round > 0 && !(e.squares < before * (1 - SMALL_GAIN)))) break;
+        before = e.squares;
         for (int i = 0; i < unknowns; i++)
             for (int k = 0; k < unknowns; k++) step[i] += inverse[i][k] * e.right[k];
         if (!(fabs(step[6]) < 0.5)) return false;

@@ -112,7 +112,10 @@ static bool add_folder(io_names *names, const char *folder, io_error *error)
             ok = io_names_folder(names, folders.items[i], io_image_suffixes, error);
         io_names_free(&folders);
     }
-    return ok && (names->count > before || io_fail(error, "%s: the folder holds no image files", folder));
+    if (!ok || names->count > before) return ok;
+    io_error left;
+    if (io_folder_left(folder, &left)) return io_fail(error, "%s; no image files remain", left.text);
+    return io_fail(error, "%s: the folder holds no image files", folder);
 }
 
 /* ---- what is left ---- */

@@ -48,6 +48,9 @@ echo a.pgm | run describe @- $good -o list.npy
 same file.npy list.npy
 mkdir hollow
 refuse 1 "hollow: the folder holds no image files" describe hollow $good -o o.npy
+mkdir raws && touch raws/a.cr2
+refuse 1 "raws: left out: 1 files of formats that are not read, such as raws/a.cr2; no image files remain" \
+    describe raws $good -o o.npy
 refuse 1 "none.txt: cannot be opened" describe @none.txt $good -o o.npy
 printf '# nothing\n\n' >nothing.txt
 refuse 1 "nothing.txt: the list names no images" describe @nothing.txt $good -o o.npy

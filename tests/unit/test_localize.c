@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "collection/localize.h"
+#include "common/common.h"
 #include "pipeline/models.h"
 #include "scratch.h"
 #include "solid.h"
@@ -155,6 +156,76 @@ static void focal_lengths_are_found(void **state)
     map_close(&m);
 }
 
+/* ---- standard deviations ---- */
+
+enum { ROOMS = 4, PHOTOS = 5 };
+static uint32_t first_room = 3;
+
+/* Errors over their standard deviations. */
+typedef struct ratio_sum {
+    double position, rotation, focal; /* sums of squares */
+    int n, focal_n;
+} ratio_sum;
+
+static double uniform(uint64_t *seed, double from, double to)
+{
+    return from + (to - from) * (double)kbi_random_below(seed, 10001) / 10000;
+}
+
+static void photograph(const map *m, const solid_scene *scene, double focal, bool known, uint64_t *seed, ratio_sum *sum)
+{
+    const double place[3] = {uniform(seed, -1, 1), uniform(seed, -0.2, 0.3), uniform(seed, -0.3, 0.6)};
+    double yaw = -8 * place[0] + uniform(seed, -4, 4), pitch = uniform(seed, -3, 4), roll = uniform(seed, -20, 20);
+    solid_camera c = solid_camera_at(WIDTH, HEIGHT, focal, place, yaw, pitch, roll);
+    localize_result r;
+    double position, angle;
+    find(m, scene, &c, known ? &c.k : NULL, &r);
+    assert_true(r.found);
+    compare(&r, &c, &position, &angle);
+    if (position > 6 * r.sigma_position)
+        printf("%s, focal length %.0f, %.0f found: %.4f units off, %.4f expected\n", r.camera_from, focal, r.camera.fx,
+               position, r.sigma_position);
+    sum->position += pow(position / r.sigma_position, 2);
+    sum->rotation += pow(angle / r.sigma_rotation, 2);
+    sum->n++;
+    if (r.sigma_focal > 0) {
+        sum->focal += pow((r.camera.fx - focal) / r.sigma_focal, 2);
+        sum->focal_n++;
+    }
+    localize_result_free(&r);
+}
+
+/* Of wide and narrow photographs, with cameras that are known and that are not, among these some whose focal length is a
+ * few per cent off the map's. */
+static void deviations_are_right(void **state)
+{
+    static const char *const names[] = {"wide, known", "wide", "narrow, known", "narrow"};
+    ratio_sum sums[4] = {{0}}, all = {0};
+    uint64_t seed = first_room;
+    (void)state;
+    for (uint32_t room = first_room; room < first_room + ROOMS; room++) {
+        const solid_scene scene = room_scene(room);
+        map_counts counts;
+        map m;
+        io_error error;
+        assert_true(map_open(make_map(room, &counts), &m, &error));
+        for (int i = 0; i < 4 * PHOTOS; i++)
+            photograph(&m, &scene, i & 2 ? uniform(&seed, 600, 1100) : uniform(&seed, 320, 520), i % 2 == 0, &seed, &sums[i % 4]);
+        map_close(&m);
+    }
+    for (int k = 0; k < 4; k++) {
+        const ratio_sum *s = &sums[k];
+        printf("%s: %d, error over deviation: position %.2f, rotation %.2f, focal length %.2f of %d\n", names[k], s->n,
+               sqrt(s->position / s->n), sqrt(s->rotation / s->n), s->focal_n ? sqrt(s->focal / s->focal_n) : 0, s->focal_n);
+        all.position += s->position, all.rotation += s->rotation, all.focal += s->focal;
+        all.n += s->n, all.focal_n += s->focal_n;
+    }
+    const double ratios[] = {sqrt(all.position / all.n), sqrt(all.rotation / all.n), sqrt(all.focal / all.focal_n)};
+    printf("all: %.2f, %.2f, %.2f\n", ratios[0], ratios[1], ratios[2]);
+    for (int k = 0; k < 3; k++) assert_true(ratios[k] > 0.8 && ratios[k] < 1.25);
+    make_map(3, &(map_counts){0}); /* which the other tests use */
+}
+
 static void another_room_is_not_found(void **state)
 {
     (void)state;
@@ -244,10 +315,11 @@ static int tear_down(void **state)
     return remove_scratch(state);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1) first_room = (uint32_t)atoi(argv[1]); /* other rooms, other photographs */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(poses_are_right),         cmocka_unit_test(focal_lengths_are_found),
+        cmocka_unit_test(deviations_are_right), cmocka_unit_test(poses_are_right),         cmocka_unit_test(focal_lengths_are_found),
         cmocka_unit_test(another_room_is_not_found), cmocka_unit_test(maps_are_small),
         cmocka_unit_test(damage_is_noticed),       cmocka_unit_test(wrong_inputs_have_words),
     };
