@@ -30,12 +30,16 @@ static inline uint16_t hessian_part(uint16_t both, uint16_t weight)
 
 KBI_ROWS_HELPER void blur_across(const uint16_t *restrict p, int32_t width, uint16_t *restrict out)
 {
+    const uint16_t *restrict a1 = kbi_row_apart(p - 1), *restrict b1 = kbi_row_apart(p + 1);
+    const uint16_t *restrict a2 = kbi_row_apart(p - 2), *restrict b2 = kbi_row_apart(p + 2);
+    const uint16_t *restrict a3 = kbi_row_apart(p - 3), *restrict b3 = kbi_row_apart(p + 3);
+    const uint16_t *restrict a4 = kbi_row_apart(p - 4), *restrict b4 = kbi_row_apart(p + 4);
     for (int32_t i = 0; i < width; i++)
         out[i] = (uint16_t)(hessian_part(p[i], 512 * KBI_HESSIAN_W0) +
-                            hessian_part((uint16_t)(p[i - 1] + p[i + 1]), 512 * KBI_HESSIAN_W1) +
-                            hessian_part((uint16_t)(p[i - 2] + p[i + 2]), 512 * KBI_HESSIAN_W2) +
-                            hessian_part((uint16_t)(p[i - 3] + p[i + 3]), 512 * KBI_HESSIAN_W3) +
-                            hessian_part((uint16_t)(p[i - 4] + p[i + 4]), 512 * KBI_HESSIAN_W4));
+                            hessian_part((uint16_t)(a1[i] + b1[i]), 512 * KBI_HESSIAN_W1) +
+                            hessian_part((uint16_t)(a2[i] + b2[i]), 512 * KBI_HESSIAN_W2) +
+                            hessian_part((uint16_t)(a3[i] + b3[i]), 512 * KBI_HESSIAN_W3) +
+                            hessian_part((uint16_t)(a4[i] + b4[i]), 512 * KBI_HESSIAN_W4));
 }
 
 KBI_ROWS void KBI_ROWS_NAME(hessian_blur)(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *columns,
@@ -50,10 +54,13 @@ KBI_ROWS void KBI_ROWS_NAME(hessian_blur)(const uint8_t *row, ptrdiff_t stride, 
 KBI_ROWS void KBI_ROWS_NAME(hessian_row)(const uint16_t *restrict above, const uint16_t *restrict middle,
                                         const uint16_t *restrict below, int32_t width, int32_t *restrict out)
 {
+    const uint16_t *restrict left = kbi_row_apart(middle - 1), *restrict right = kbi_row_apart(middle + 1);
+    const uint16_t *restrict above_left = kbi_row_apart(above - 1), *restrict above_right = kbi_row_apart(above + 1);
+    const uint16_t *restrict below_left = kbi_row_apart(below - 1), *restrict below_right = kbi_row_apart(below + 1);
     for (int32_t i = 0; i < width; i++) {
-        int16_t xx = (int16_t)(middle[i - 1] + middle[i + 1] - 2 * middle[i]);
+        int16_t xx = (int16_t)(left[i] + right[i] - 2 * middle[i]);
         int16_t yy = (int16_t)(above[i] + below[i] - 2 * middle[i]);
-        int16_t xy = (int16_t)((int16_t)(above[i - 1] + below[i + 1] - above[i + 1] - below[i - 1]) >> 2);
+        int16_t xy = (int16_t)((int16_t)(above_left[i] + below_right[i] - above_right[i] - below_left[i]) >> 2);
         out[i] = xx * yy - xy * xy;
     }
 }

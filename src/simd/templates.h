@@ -24,7 +24,15 @@
 #include "simd/tmpl_resize.h"
 #include "simd/tmpl_sample.h"
 #include "simd/tmpl_sift.h"
-#include "simd/tmpl_sift_bytes.h"
+
+#ifndef KBI_VEC_WASM
+#    include "simd/tmpl_sift_bytes.h"
+#else /* every byte is downloaded */
+VEC_KERNEL void KERNEL(sift_bytes)(const uint32_t *histograms, int32_t n, bool root, uint8_t *rows)
+{
+    for (int32_t i = 0; i < n; i++) kbi_sift_bytes(histograms + i * KB_SIFT_VALUES, root, rows + i * KB_SIFT_VALUES);
+}
+#endif
 
 #ifdef KBI_VEC_AVX2 /* with wider vectors than plain C */
 #    include "image/warp_rows.h"
