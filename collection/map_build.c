@@ -62,6 +62,7 @@ static bool find_images(building *b, const char *folder, io_error *error)
         char *path = io_path_join(folder, image->name);
         io_names_add(&b->paths, path);
         free(path);
+        if (!io_path_never_waits(b->paths.items[i], error)) return false;
     }
     return true;
 }

@@ -54,7 +54,7 @@ static char *find_homography(const char *folder, int k)
         char name[32];
         snprintf(name, sizeof name, patterns[i], k);
         char *path = io_path_join(folder, name);
-        if (io_path_exists(path)) return path;
+        if (io_path_is_file(path)) return path;
         free(path);
     }
     return NULL;

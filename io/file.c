@@ -166,6 +166,11 @@ bool io_path_exists(const char *path)
     return stat(path, &status) == 0;
 }
 
+bool io_path_never_waits(const char *path, io_error *error)
+{
+    return io_path_is_file(path) || !io_path_exists(path) || io_fail(error, "%s: not a regular file", path);
+}
+
 bool io_path_is_plain(const char *path)
 {
     return path && strcmp(path, "-") != 0 && strncmp(path, "/dev/", 5) != 0 && *path && path[strlen(path) - 1] != '/' &&

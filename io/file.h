@@ -63,6 +63,8 @@ bool io_path_has_suffix(const char *path, const char *suffix); /* in any case of
 bool io_path_is_folder(const char *path);
 bool io_path_is_file(const char *path); /* a regular one */
 bool io_path_exists(const char *path);
+/* Fails for what is there and no regular file: a pipe that somebody else's file names would be waited for. */
+bool io_path_never_waits(const char *path, io_error *error);
 /* True for a path that says by its suffix what goes into it: not standard output, a device, a folder or NULL. */
 bool io_path_is_plain(const char *path);
 const char *io_path_shown(const char *path); /* of an input, in messages: "standard input" for "-" */

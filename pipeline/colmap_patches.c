@@ -33,7 +33,7 @@ static bool read_image(void *context, size_t index, kb_image *out)
     char *path = io_path_join(c->options->images, image->name);
     io_error error;
     io_image_free(&c->image);
-    bool ok = io_image_read(path, NULL, &c->image, &error);
+    bool ok = io_path_never_waits(path, &error) && io_image_read(path, NULL, &c->image, &error);
     if (ok && (c->image.width != camera->width || c->image.height != camera->height))
         ok = io_fail(&error, "%s: %d x %d pixels, but its camera has %d x %d", path, (int)c->image.width,
                      (int)c->image.height, (int)camera->width, (int)camera->height);

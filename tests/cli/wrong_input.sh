@@ -192,4 +192,14 @@ run timeout 60 "$KEYBITS" detect stuck -o 'stuck/{}.csv' --quiet
 refuse 1 "larger than 64 MiB" timeout 60 "$KEYBITS" detect /dev/zero
 run timeout 60 "$KEYBITS" detect <(cat stuck/1.pgm) -o piped.csv # a pipe that is named is read
 same piped.csv stuck/1.csv
+# Nor when a model names it.
+mkdir sparse
+printf '1 PINHOLE 200 160 300 300 100 80\n' >sparse/cameras.txt
+printf '1 1 0 0 0 0 0 0 1 1.pgm\n10 10 1\n2 1 0 0 0 1 0 0 1 0.pgm\n10 10 1\n' >sparse/images.txt
+printf '1 0 0 5 0 0 0 1\n' >sparse/points3D.txt
+refuse 1 "stuck/0.pgm: not a regular file" timeout 60 "$KEYBITS" localize build sparse stuck -o x.kbl
+if "$KEYBITS" --help | grep -q '^  patches '; then
+    ends 1 timeout 60 "$KEYBITS" patches colmap sparse stuck -o x.kbp --support 2
+    says "stuck/0.pgm: not a regular file"
+fi
 no_leftovers
