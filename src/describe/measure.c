@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* The fourth step of describing: grids of samples become the bytes of a model's kind. */
 #include "describe/steps.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* The second step of describing: keypoints in the order of work. Neighbours come one after the other, so that their
  * pixels are still in the cache, whichever level they lie in: a counting sort by block of the image. */
 #include "describe/steps.h"

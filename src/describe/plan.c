@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* The first step of describing: the regions of keypoints. */
 #include "describe/steps.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* The third step of describing for ready patches; regions of an image are sampled by a kernel (image/kernels.h). */
 #include "describe/steps.h"
 

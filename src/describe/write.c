@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* The last step of describing: parts of rows go where their keypoints are. */
 #include "describe/steps.h"
 
 void kbi_rows_write(const kbi_rows *rows, size_t index, const uint8_t *parts, size_t step)
 {
     uint8_t *row = rows->rows + index * rows->stride;
-    if (rows->alternate) {
+    if (kbi_kind_built(KB_KIND_BAG) && rows->alternate) {
         for (size_t i = 0; i < rows->part; i++, parts++)
             for (size_t k = 0; k < KB_OCTAVES; k++) *row++ = parts[k * step];
     } else {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* The pyramid that regions are sampled from: factors 1, 1.5, 2, 3, 4, 6, 8 ...
  *
  * Pixel k of a level with factor f covers the image from f k to f (k + 1) along each axis (pixel edges, not centres),
