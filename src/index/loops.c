@@ -7,9 +7,10 @@
  * median score of an image with the one before it. Places that look alike, such as the doors of a corridor, may well
  * fit geometrically; but then they are alike to several places. So a loop must have clearly more similar matches than
  * the most similar images of other places, those of the last images too; less clearly where they are far more similar
- * than the matches of unrelated photographs. The place of the query goes back as long as images are similar to it;
- * where nothing shows another place, only nearly the same view is a loop. A place that was returned to is one with its
- * first pass, so that a third pass does not find the second to be another place.
+ * than the matches of unrelated photographs, more clearly where there are few images to compare with. The place of the
+ * query goes back as long as images are similar to it; where nothing shows another place, only nearly the same view is
+ * a loop. A place that was returned to is one with its first pass, so that a third pass does not find the second to be
+ * another place.
  *
  * A loop must have a plane, too: a homography with min_places places. Epipolar lines alone are met by any row of doors.
  *
@@ -24,7 +25,9 @@
 #define CERTAIN_VERIFIED 0.04 /* the score after verification that is enough where no other place has nearly as much */
 #define NEARLY 1.2            /* it must be so many times that of other places, */
 #define ALONE 0.3             /* what it must be where there is no other place to compare with */
-#define DISTINCT 1.5          /* or, where it is not certain, so many times */
+#define DISTINCT 1.5          /* or, where it is not certain, so many times, */
+#define FEW_OTHERS 5          /* or, with fewer images of other places to compare with, */
+#define DISTINCT_AMONG_FEW 2.0
 
 struct kb_loop_detector {
     kb_index *index;
@@ -237,6 +240,14 @@ static bool shows_place(const kb_loop_detector *d, const kb_loop *loop, size_t a
     return false;
 }
 
+/* How many times as similar as the most similar image of other places a loop must be. Among few images of a corridor
+ * there is hardly one that shows the next door from the same side, and the loop is the best only for want of it. */
+static double ratio_wanted(double best, size_t others)
+{
+    if (others < FEW_OTHERS) return DISTINCT_AMONG_FEW;
+    return best >= CERTAIN_VERIFIED ? NEARLY : DISTINCT;
+}
+
 /* Whether the loop is clearly more similar than the most similar images of other places. */
 static kb_status check_others(const kb_loop_detector *d, const kb_features *f, const kb_index_result *results,
                               size_t count, double min, kb_workspace *ws, double best, kb_loop *loop)
@@ -244,7 +255,7 @@ static kb_status check_others(const kb_loop_detector *d, const kb_features *f, c
     size_t own = own_place(d, results, count, min), reach = (size_t)d->o.island, others = 0;
     double next = 0;
     int32_t checked = 0;
-    for (size_t at = 0; at + reach < own && others == 0; at++) others += !shows_place(d, loop, at);
+    for (size_t at = 0; at + reach < own && others < FEW_OTHERS; at++) others += !shows_place(d, loop, at);
     for (size_t i = 0; i < count && others > 0 && checked < d->o.checks; i++) {
         kb_index_result r = results[i];
         if (r.position + reach >= own || shows_place(d, loop, r.position)) continue;
@@ -254,7 +265,7 @@ static kb_status check_others(const kb_loop_detector *d, const kb_features *f, c
         if (r.score > next) next = r.score;
     }
     loop->checked += checked;
-    loop->found = others > 0 ? best >= (best >= CERTAIN_VERIFIED ? NEARLY : DISTINCT) * next : best >= ALONE;
+    loop->found = others > 0 ? best >= ratio_wanted(best, others) * next : best >= ALONE;
     return KB_OK;
 }
 

@@ -42,6 +42,39 @@ static void test_loops_are_of_one_place(void **state)
     world_free(w);
 }
 
+/* Nine sixteenths of place 0 and the rest of place 8: enough for a loop where many other places are less like the image, but
+ * not where hardly another image speaks against it. */
+static void test_few_images_say_little(void **state)
+{
+    static const size_t lengths[] = {18, PLACES};
+    (void)state;
+    world *w = world_create();
+    for (size_t n = 0; n < KBI_COUNT(lengths); n++) {
+        kb_loop_detector *d;
+        kb_loop_options o;
+        kb_keypoint keypoints[EACH];
+        uint8_t rows[EACH][BYTES];
+        KB_INIT(o);
+        o.window = 5;
+        assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, NULL, &d, NULL), KB_OK);
+        for (size_t i = 0; i < lengths[n]; i++) {
+            kb_features f = features_of(w, i);
+            assert_false(loop_found(d, &f));
+        }
+        kb_features mixed = features_of(w, PLACES);
+        for (size_t k = 0; k < EACH; k++) {
+            kb_features f = features_of(w, k % 16 < 9 ? PLACES : PLACES + 8);
+            keypoints[k] = f.keypoints[k];
+            memcpy(rows[k], (const uint8_t *)f.rows + k * BYTES, BYTES);
+        }
+        mixed.keypoints = keypoints;
+        mixed.rows = rows;
+        assert_int_equal(loop_found(d, &mixed), n == 1);
+        kb_loop_detector_free(d);
+    }
+    world_free(w);
+}
+
 static void test_loops(void **state)
 {
     (void)state;
@@ -132,6 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_loops_are_of_one_place),
+        cmocka_unit_test(test_few_images_say_little),
         cmocka_unit_test(test_loops),
         cmocka_unit_test(test_failed_loops_leave_no_trace),
     };
