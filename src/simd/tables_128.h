@@ -27,7 +27,7 @@ KBI_STATIC const kbi_detect_kernels KERNEL(detect_kernels) = {.blend_rows = KERN
                                                               .harris = NATIVE(harris),
                                                               .disc_angle = kbi_disc_angle,
                                                               .gradient_cells = KERNEL(gradient_cells),
-                                                              .gradient_sums = KERNEL(gradient_sums),
+                                                              .gradient_sums = NATIVE(gradient_sums),
                                                               .gradient_histogram = NATIVE(gradient_histogram),
                                                               .hessian_blur = kbi_hessian_blur,
                                                               .hessian_row = kbi_hessian_row,
