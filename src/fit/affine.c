@@ -52,6 +52,7 @@ static int32_t affine_solve(const fit_pairs *pairs, const int32_t *sample, doubl
 }
 
 const fit_kind kbi_fit_affine = {
+    .name = "affine",
     .sample = 3,
     FIT_BY_TRANSFER,
     .solve = affine_solve,
@@ -96,6 +97,7 @@ static bool similarity_retract(double *m)
 }
 
 const fit_kind kbi_fit_similarity = {
+    .name = "similarity",
     .sample = 2,
     FIT_BY_TRANSFER,
     .from_line = true,

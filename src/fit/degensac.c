@@ -15,16 +15,6 @@
 #define PLANE_SAMPLES 200    /* enough for a plane with half of the inliers, many times over */
 #define PARALLAX_SAMPLES 200
 
-static void copy_pair(const fit_pairs *from, int32_t s, fit_pairs *to)
-{
-    to->x1[to->n] = from->x1[s];
-    to->y1[to->n] = from->y1[s];
-    to->x2[to->n] = from->x2[s];
-    to->y2[to->n] = from->y2[s];
-    to->slot[to->n] = to->n;
-    to->n++;
-}
-
 /* The homography with the largest number of inliers of the epipolar geometry; its threshold is twice the other, since it
  * must hold in two directions. The order of slots mixes qualities well, so the sampling is RANSAC's. */
 static bool find_plane(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits,
@@ -37,7 +27,7 @@ static bool find_plane(const fit_kind *kind, const fit_pairs *pairs, const fit_l
     part.n = 0;
     part.threshold2 = 4 * pairs->threshold2;
     for (int32_t s = 0; s < pairs->n; s++)
-        if (scratch->error2[s] <= pairs->threshold2) copy_pair(pairs, s, &part);
+        if (scratch->error2[s] <= pairs->threshold2) kbi_fit_part_add(&part, pairs, s);
     if (part.n < 4) return false;
     kbi_fit_search(&kbi_fit_homography, &part, &few, scratch, &h);
     if (2 * h.score.count < part.n) return false;
@@ -56,22 +46,19 @@ static void parallax_line(const double *h, const fit_pairs *pairs, int32_t s, do
     line[2] = x * y2 - y * x2;
 }
 
+/* F = [e]x H, of unit norm, with the epipole e where two of these lines meet. */
 static bool through_plane(const double *h, const fit_pairs *pairs, int32_t s, int32_t t, double *f)
 {
-    double a[3], b[3], norm = 0;
+    double a[3], b[3], e[3];
     parallax_line(h, pairs, s, a);
     parallax_line(h, pairs, t, b);
-    double e0 = a[1] * b[2] - a[2] * b[1], e1 = a[2] * b[0] - a[0] * b[2], e2 = a[0] * b[1] - a[1] * b[0];
+    kbi_fit_cross3(a, b, e);
     for (int32_t j = 0; j < 3; j++) {
-        f[j] = e1 * h[6 + j] - e2 * h[3 + j];
-        f[3 + j] = e2 * h[j] - e0 * h[6 + j];
-        f[6 + j] = e0 * h[3 + j] - e1 * h[j];
+        f[j] = e[1] * h[6 + j] - e[2] * h[3 + j];
+        f[3 + j] = e[2] * h[j] - e[0] * h[6 + j];
+        f[6 + j] = e[0] * h[3 + j] - e[1] * h[j];
     }
-    for (int32_t i = 0; i < 9; i++) norm += f[i] * f[i];
-    norm = sqrt(norm);
-    if (!(norm > 0 && norm <= DBL_MAX)) return false;
-    for (int32_t i = 0; i < 9; i++) f[i] /= norm;
-    return true;
+    return kbi_fit_unit9(f);
 }
 
 /* Tries pairs of the listed slots. */

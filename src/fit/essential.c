@@ -170,6 +170,7 @@ static void essential_screen(const double *e, const fit_pairs *pairs, double *er
 static double essential_chance(double threshold) { return 0.5 * kbi_fit_band_chance(threshold); }
 
 const fit_kind kbi_fit_essential = {
+    .name = "essential",
     .sample = 5,
     FIT_BY_SAMPSON,
     .chance = essential_chance,
@@ -192,13 +193,7 @@ bool kbi_fit_has_parallax(const fit_pairs *pairs, const fit_limits *limits, cons
     int32_t count = 0, off = 0, *slots = scratch->list.slot;
     part.n = 0;
     part.threshold2 = 4 * pairs->threshold2;
-    for (int32_t k = 0; k < found->score.count; k++) {
-        int32_t s = slots[k];
-        part.x1[part.n] = pairs->x1[s], part.y1[part.n] = pairs->y1[s];
-        part.x2[part.n] = pairs->x2[s], part.y2[part.n] = pairs->y2[s];
-        part.slot[part.n] = part.n;
-        part.n++;
-    }
+    for (int32_t k = 0; k < found->score.count; k++) kbi_fit_part_add(&part, pairs, slots[k]);
     kbi_fit_search(&kbi_fit_rotation, &part, &few, scratch, &turn);
     if (turn.score.count < kbi_fit_rotation.sample) return true;
     kbi_fit_refine(&kbi_fit_rotation, &part, scratch, &turn);

@@ -8,15 +8,11 @@
 
 const fit_kind *kbi_fit_kind_of(kb_geometry geometry)
 {
-    switch (geometry) {
-    case KB_GEOMETRY_HOMOGRAPHY: return &kbi_fit_homography;
-    case KB_GEOMETRY_FUNDAMENTAL: return &kbi_fit_fundamental;
-    case KB_GEOMETRY_SIMILARITY: return &kbi_fit_similarity;
-    case KB_GEOMETRY_AFFINE: return &kbi_fit_affine;
-    case KB_GEOMETRY_ESSENTIAL: return &kbi_fit_essential;
-    case KB_GEOMETRY_ROTATION: return &kbi_fit_rotation;
-    default: return NULL;
-    }
+    static const fit_kind *const kinds[] = {
+        [KB_GEOMETRY_HOMOGRAPHY] = &kbi_fit_homography, [KB_GEOMETRY_FUNDAMENTAL] = &kbi_fit_fundamental,
+        [KB_GEOMETRY_SIMILARITY] = &kbi_fit_similarity, [KB_GEOMETRY_AFFINE] = &kbi_fit_affine,
+        [KB_GEOMETRY_ESSENTIAL] = &kbi_fit_essential,   [KB_GEOMETRY_ROTATION] = &kbi_fit_rotation};
+    return (uint32_t)geometry < KBI_COUNT(kinds) ? kinds[geometry] : NULL;
 }
 
 /* Options with every default filled in, and the cameras they point to. */
@@ -159,28 +155,32 @@ static void fill_report(const fit_kind *kind, const fit_pairs *pairs, const fit_
 
 #define SCRATCH_BYTES (6 * sizeof(double) + 2 * sizeof(int32_t)) /* per pair */
 
+/* The memory of a fit to n pairs is one block: the scratch, then what preparing takes. SIZE_MAX: more than size_t
+ * holds. */
+static size_t fit_bytes(size_t n)
+{
+    size_t prepare = kbi_fit_prepare_bytes(n);
+    return n <= (SIZE_MAX - 1) / SCRATCH_BYTES && prepare < SIZE_MAX - n * SCRATCH_BYTES ? n * SCRATCH_BYTES + prepare
+                                                                                         : SIZE_MAX;
+}
+
 kb_status kbi_fit_measure(size_t n, kb_workspace *workspace)
 {
     if (n > INT32_MAX / 5) return KB_E_ARGUMENT;
     if (n == 0) return KB_OK;
     size_t mark = kbi_workspace_mark(workspace);
-    bool fits = kbi_workspace_get(workspace, kbi_fit_prepare_bytes(n)) &&
-                kbi_workspace_array(workspace, n, SCRATCH_BYTES);
+    bool fits = kbi_workspace_get(workspace, fit_bytes(n));
     kbi_workspace_rewind(workspace, mark);
     return fits ? KB_OK : KB_E_MEMORY;
 }
 
-static bool allocate(kb_workspace *workspace, size_t n, fit_scratch *scratch)
+static fit_scratch scratch_in(double *d, size_t n)
 {
-    double *d = kbi_workspace_array(workspace, n, SCRATCH_BYTES);
-    if (!d) return false;
-    memset(scratch, 0, sizeof *scratch);
-    scratch->error2 = d;
-    scratch->part.x1 = d + n, scratch->part.y1 = d + 2 * n, scratch->part.x2 = d + 3 * n, scratch->part.y2 = d + 4 * n;
-    scratch->list.weight = d + 5 * n;
-    scratch->list.slot = (int32_t *)(d + 6 * n);
-    scratch->part.slot = scratch->list.slot + n;
-    return true;
+    int32_t *slots = (int32_t *)(d + 6 * n);
+    return (fit_scratch){
+        .error2 = d,
+        .list = {.slot = slots, .weight = d + 5 * n},
+        .part = {.x1 = d + n, .y1 = d + 2 * n, .x2 = d + 3 * n, .y2 = d + 4 * n, .slot = slots + n}};
 }
 
 /* The slots of the inliers into scratch->list.slot, of their places into scratch->part.slot; the errors are in
@@ -235,19 +235,18 @@ static kb_fit_result fit(const fit_settings *settings, const fit_pairs *pairs, c
 }
 
 /* Prepares the correspondences, searches, and fills a full report. */
-static kb_status fit_rows(const fit_input *input, const fit_settings *settings, kb_workspace *workspace,
-                          uint8_t *inliers, kb_fit_report *report)
+static void fit_rows(const fit_input *input, const fit_settings *settings, uint8_t *memory, uint8_t *inliers,
+                     kb_fit_report *report)
 {
     fit_pairs prepared;
-    fit_scratch scratch;
-    kb_status status = kbi_fit_prepare(input, &settings->o, settings->kind, workspace, &prepared, &report->result);
-    if (status != KB_OK || report->result != KB_FIT_FOUND) return status;
-    if (!allocate(workspace, (size_t)prepared.n, &scratch)) return KB_E_MEMORY;
     fit_found found;
+    size_t n = (size_t)input->n;
+    fit_scratch scratch = scratch_in((double *)(void *)memory, n);
+    report->result = kbi_fit_prepare(input, &settings->o, settings->kind, memory + n * SCRATCH_BYTES, &prepared);
+    if (report->result != KB_FIT_FOUND) return;
     report->result = fit(settings, &prepared, &scratch, &found);
     report->iterations = found.iterations;
     if (report->result == KB_FIT_FOUND) fill_report(settings->kind, &prepared, &scratch, &found, inliers, report);
-    return KB_OK;
 }
 
 /* What kb_fit and kb_fit_pose share. kind: NULL for what the options name. */
@@ -257,15 +256,19 @@ static kb_status fit_input_with(const fit_input *input, const fit_kind *kind, co
     fit_settings settings;
     kb_fit_report full;
     if (KBI_STRUCT_CHECK(kb_fit_report, report) != KB_OK) return kbi_fail_struct(error);
+    size_t bytes = fit_bytes((size_t)input->n);
     kb_status status = read_options(options, kind, &settings, error);
     if (status != KB_OK) return status;
-    KB_INIT(full);
-    if (inliers && input->n) memset(inliers, 0, (size_t)input->n);
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);
-    status = fit_rows(input, &settings, ws, inliers, &full);
+    bool enough = input->n >= settings.kind->sample;
+    uint8_t *memory = enough ? kbi_workspace_get(ws, bytes) : NULL;
+    KB_INIT(full);
+    full.result = KB_FIT_TOO_FEW;
+    if (inliers && input->n) memset(inliers, 0, (size_t)input->n);
+    if (memory) fit_rows(input, &settings, memory, inliers, &full);
     KBI_STRUCT_WRITE(kb_fit_report, report, &full);
-    return kbi_workspace_end(ws, mark, &local, status, "pairs", error);
+    return kbi_workspace_end(ws, mark, &local, memory || !enough ? KB_OK : KB_E_MEMORY, "pairs", error);
 }
 
 static kb_status check_pairs(const void *pairs, size_t n, size_t max, const kb_fit_report *report, kb_error *error)
@@ -296,24 +299,15 @@ kb_status kb_fit_pose(const kb_scene_point *points, size_t n, const kb_fit_optio
 
 const char *kbi_fit_result_name(int32_t result)
 {
-    switch (result) {
-    case KB_FIT_FOUND: return "found";
-    case KB_FIT_TOO_FEW: return "too few pairs";
-    case KB_FIT_DEGENERATE: return "degenerate";
-    case KB_FIT_NOT_FOUND: return "not found";
-    default: return NULL;
-    }
+    static const char *const names[] = {[KB_FIT_FOUND] = "found",
+                                        [KB_FIT_TOO_FEW] = "too few pairs",
+                                        [KB_FIT_DEGENERATE] = "degenerate",
+                                        [KB_FIT_NOT_FOUND] = "not found"};
+    return (uint32_t)result < KBI_COUNT(names) ? names[result] : NULL;
 }
 
 const char *kbi_geometry_name(int32_t geometry)
 {
-    switch (geometry) {
-    case KB_GEOMETRY_HOMOGRAPHY: return "homography";
-    case KB_GEOMETRY_FUNDAMENTAL: return "fundamental";
-    case KB_GEOMETRY_SIMILARITY: return "similarity";
-    case KB_GEOMETRY_AFFINE: return "affine";
-    case KB_GEOMETRY_ESSENTIAL: return "essential";
-    case KB_GEOMETRY_ROTATION: return "rotation";
-    default: return NULL;
-    }
+    const fit_kind *kind = kbi_fit_kind_of((kb_geometry)geometry);
+    return kind ? kind->name : NULL;
 }

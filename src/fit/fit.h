@@ -78,6 +78,7 @@ struct fit_scratch;
 struct fit_found;
 
 typedef struct fit_kind {
+    const char *name;
     int32_t sample;       /* pairs in a minimal sample */
     int32_t size;         /* entries of a model: 9, or 12 for a pose */
     bool calibrated;      /* coordinates are rays of calibrated cameras, not pixels */
@@ -160,14 +161,14 @@ kb_status kbi_camera_read(const kb_camera *camera, kb_camera *out);
 
 /* ---- prepare.c ---- */
 
-/* Reads the pairs; *result becomes KB_FIT_FOUND when there is something to search. */
-kb_status kbi_fit_prepare(const fit_input *input, const kb_fit_options *options, const fit_kind *kind,
-                          kb_workspace *workspace, fit_pairs *out, kb_fit_result *result);
+/* Reads the pairs in kbi_fit_prepare_bytes of memory; KB_FIT_FOUND when there is something to search. */
+kb_fit_result kbi_fit_prepare(const fit_input *input, const kb_fit_options *options, const fit_kind *kind,
+                              void *memory, fit_pairs *out);
 
 /* The hash of a point by which equal ones are found; bits 20 and up are good ones, whatever the coordinates. */
 uint64_t kbi_fit_hash_point(const double *point, int32_t dimensions);
 
-/* Bytes that it takes for n pairs; SIZE_MAX: more than size_t holds. */
+/* Bytes of memory for n pairs, doubles first; SIZE_MAX: more than size_t holds. */
 size_t kbi_fit_prepare_bytes(size_t n);
 
 /* ---- fit.c ---- */
@@ -205,6 +206,14 @@ typedef struct fit_limits {
     bool believable; /* end when chance would explain whatever may still be found; the pairs are not scratch->part */
 } fit_limits;
 
+/* Appends slot s of pairs to a subset. */
+static inline void kbi_fit_part_add(fit_pairs *part, const fit_pairs *pairs, int32_t s)
+{
+    part->x1[part->n] = pairs->x1[s], part->y1[part->n] = pairs->y1[s];
+    part->x2[part->n] = pairs->x2[s], part->y2[part->n] = pairs->y2[s];
+    part->slot[part->n] = part->n;
+    part->n++;
+}
 /* Looks for the model of the smallest cost. found->score.count is 0 when there is none. */
 void kbi_fit_search(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch,
                    fit_found *found);
@@ -254,6 +263,8 @@ bool kbi_fit_off_plane(const fit_kind *kind, const fit_pairs *pairs, const fit_l
 /* Eigenvectors of a symmetric n x n matrix (n <= 9) by Jacobi rotations: row i of vectors belongs to values[i],
  * ascending. The matrix is destroyed. */
 void kbi_fit_eigen(double *matrix, int32_t n, double *values, double *vectors);
+/* Brings nine entries to unit norm; false when their norm is 0 or not finite. */
+bool kbi_fit_unit9(double *v);
 /* Solves A x = b for a symmetric positive definite n x n A; false when it is not one. A is destroyed. */
 bool kbi_fit_solve(double *a, const double *b, int32_t n, double *x);
 /* out = a x b, 3 x 3, row major. */

@@ -38,17 +38,15 @@ static bool null_space(const fit_pairs *pairs, const int32_t *sample, double bas
     for (int32_t i = 0; i < 5; i++) kbi_fit_products(pairs, sample[i], a[i]);
     if (!kbi_fit_eliminate(a, 5, column)) return false;
     for (int32_t v = 0; v < LINEAR; v++) {
-        double *vector = vectors[v], norm = 0;
+        double *vector = vectors[v];
         kbi_fit_null_vector(a, 5, column, 5 + v, vector);
         for (int32_t u = 0; u < v; u++) {
             double along = 0;
             for (int32_t i = 0; i < 9; i++) along += vector[i] * vectors[u][i];
             for (int32_t i = 0; i < 9; i++) vector[i] -= along * vectors[u][i];
         }
-        for (int32_t i = 0; i < 9; i++) norm += vector[i] * vector[i];
-        norm = sqrt(norm);
-        if (!(norm > 0)) return false;
-        for (int32_t i = 0; i < 9; i++) basis[i][v] = vector[i] /= norm;
+        if (!kbi_fit_unit9(vector)) return false;
+        for (int32_t i = 0; i < 9; i++) basis[i][v] = vector[i];
     }
     return true;
 }
@@ -172,16 +170,11 @@ int32_t kbi_fit_five_point(const fit_pairs *pairs, const int32_t *sample, double
     determinant(b, polynomial);
     int32_t found = kbi_fit_real_roots(polynomial, 10, roots), kept = 0;
     for (int32_t k = 0; k < found; k++) {
-        double x, y, norm = 0, *e = models[kept];
+        double x, y, *e = models[kept];
         if (!back_substitute(b, roots[k], &x, &y)) continue;
-        for (int32_t i = 0; i < 9; i++) {
+        for (int32_t i = 0; i < 9; i++)
             e[i] = x * basis[i][0] + y * basis[i][1] + roots[k] * basis[i][2] + basis[i][3];
-            norm += e[i] * e[i];
-        }
-        norm = sqrt(norm);
-        if (!(norm > 0 && norm <= DBL_MAX)) continue;
-        for (int32_t i = 0; i < 9; i++) e[i] /= norm;
-        kept += kbi_fit_oriented(e, pairs, sample, 5);
+        kept += kbi_fit_unit9(e) && kbi_fit_oriented(e, pairs, sample, 5);
     }
     return kept;
 }

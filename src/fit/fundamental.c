@@ -33,14 +33,6 @@ static double dot9(const double *a, const double *b)
     return sum;
 }
 
-static bool normalise9(double *v)
-{
-    double norm = sqrt(dot9(v, v));
-    if (!(norm > 0 && norm <= DBL_MAX)) return false;
-    for (int32_t i = 0; i < 9; i++) v[i] /= norm;
-    return true;
-}
-
 /* ---- seven points ---- */
 
 bool kbi_fit_eliminate(double (*a)[9], int32_t rows, int32_t column[9])
@@ -171,7 +163,7 @@ static int32_t solve(const fit_pairs *pairs, const int32_t *sample, double model
     for (int32_t k = 0; k < found; k++) {
         double *f = models[kept];
         for (int32_t i = 0; i < 9; i++) f[i] = other[i] + roots[k] * first[i];
-        if (normalise9(f) && kbi_fit_oriented(f, pairs, sample, 7)) kept++;
+        if (kbi_fit_unit9(f) && kbi_fit_oriented(f, pairs, sample, 7)) kept++;
     }
     return kept;
 }
@@ -254,14 +246,14 @@ static bool retract(double *f)
         double part = f[3 * i] * v[0] + f[3 * i + 1] * v[1] + f[3 * i + 2] * v[2];
         for (int32_t j = 0; j < 3; j++) f[3 * i + j] -= part * v[j];
     }
-    return normalise9(f);
+    return kbi_fit_unit9(f);
 }
 
 static int32_t gauge(const double *f, double directions[FIT_GAUGE][FIT_MODEL])
 {
     memcpy(directions[0], f, 9 * sizeof *f);
     kbi_fit_cofactors3(f, directions[1]);
-    return normalise9(directions[1]) ? 2 : 1;
+    return kbi_fit_unit9(directions[1]) ? 2 : 1;
 }
 
 static bool relax(double *f, const fit_pairs *pairs, const fit_list *list)
@@ -283,6 +275,7 @@ static bool relax(double *f, const fit_pairs *pairs, const fit_list *list)
 double kbi_fit_band_chance(double threshold) { return 1.5 * threshold; }
 
 const fit_kind kbi_fit_fundamental = {
+    .name = "fundamental",
     .sample = 7,
     FIT_BY_SAMPSON,
     .chance = kbi_fit_band_chance,

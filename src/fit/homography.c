@@ -211,16 +211,6 @@ void kbi_fit_transfer_normal(const double *h, const fit_pairs *pairs, const fit_
     put_block(out->matrix, 6, 3, sums.v, -1);
 }
 
-static bool retract(double *h)
-{
-    double norm = 0;
-    for (int32_t i = 0; i < 9; i++) norm += h[i] * h[i];
-    norm = sqrt(norm);
-    if (!(norm > 0 && norm <= DBL_MAX)) return false;
-    for (int32_t i = 0; i < 9; i++) h[i] /= norm;
-    return true;
-}
-
 /* A homography is known up to a factor: it must not move along itself. */
 static int32_t gauge(const double *h, double directions[FIT_GAUGE][FIT_MODEL])
 {
@@ -232,7 +222,7 @@ static int32_t gauge(const double *h, double directions[FIT_GAUGE][FIT_MODEL])
 static bool relax(double *h, const fit_pairs *pairs, const fit_list *list)
 {
     fit_normal around;
-    if (list->n < 4 || !retract(h)) return false;
+    if (list->n < 4 || !kbi_fit_unit9(h)) return false;
     kbi_fit_transfer_normal(h, pairs, list, &around);
     return kbi_fit_step(&kbi_fit_homography, &around, 0, h);
 }
@@ -240,12 +230,13 @@ static bool relax(double *h, const fit_pairs *pairs, const fit_list *list)
 double kbi_fit_disc_chance(double threshold) { return 3.14159265358979 / 4 * threshold * threshold; }
 
 const fit_kind kbi_fit_homography = {
+    .name = "homography",
     .sample = 4,
     FIT_BY_TRANSFER,
     .solve = solve,
     .relax = relax,
     .gauge = gauge,
-    .retract = retract,
+    .retract = kbi_fit_unit9,
 };
 
 void kb_homography_apply(const double h[9], double x, double y, double *out_x, double *out_y)

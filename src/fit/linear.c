@@ -63,6 +63,16 @@ void kbi_fit_eigen(double *matrix, int32_t n, double *values, double *vectors)
     sort_ascending(values, vectors, n);
 }
 
+bool kbi_fit_unit9(double *v)
+{
+    double norm = 0;
+    for (int32_t i = 0; i < 9; i++) norm += v[i] * v[i];
+    norm = sqrt(norm);
+    if (!(norm > 0 && norm <= DBL_MAX)) return false;
+    for (int32_t i = 0; i < 9; i++) v[i] /= norm;
+    return true;
+}
+
 bool kbi_fit_solve(double *a, const double *b, int32_t n, double *x)
 {
     if (!kbi_cholesky(a, n, 1e-14)) return false;

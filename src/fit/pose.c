@@ -191,6 +191,7 @@ static bool pose_retract(double *m)
 }
 
 const fit_kind kbi_fit_pose = {
+    .name = "pose",
     .sample = 3,
     .size = 12,
     .calibrated = true,

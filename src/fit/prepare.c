@@ -316,44 +316,35 @@ size_t kbi_fit_prepare_bytes(size_t n)
     return bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;
 }
 
-static bool allocate(kb_workspace *workspace, const fit_input *input, prepare_buffers *r, fit_pairs *out)
+static prepare_buffers buffers_in(double *d, const fit_input *input, fit_pairs *out)
 {
-    size_t count = (size_t)input->n;
-    r->table_size = table_size(count);
-    double *d = kbi_workspace_get(workspace, kbi_fit_prepare_bytes(count));
-    if (!d) return false;
+    size_t count = (size_t)input->n, size = table_size(count);
+    int32_t *table = (int32_t *)(d + 5 * count), *order = table + 2 * size;
     out->x1 = d, out->y1 = d + count, out->x2 = d + 2 * count, out->y2 = d + 3 * count;
     out->z1 = input->stride == 5 ? d + 4 * count : NULL;
-    r->entries = (uint64_t *)(d + 5 * count);
-    r->table = (int32_t *)r->entries;
-    r->order = r->table + 2 * r->table_size;
-    out->origin = r->order + count, out->slot = r->order + 2 * count;
-    out->rough = (float *)(r->order + 3 * count);
-    return true;
+    out->origin = order + count, out->slot = order + 2 * count;
+    out->rough = (float *)(order + 3 * count);
+    return (prepare_buffers){order, (uint64_t *)(d + 5 * count), table, size};
 }
 
-kb_status kbi_fit_prepare(const fit_input *input, const kb_fit_options *options, const fit_kind *kind,
-                          kb_workspace *workspace, fit_pairs *out, kb_fit_result *result)
+kb_fit_result kbi_fit_prepare(const fit_input *input, const kb_fit_options *options, const fit_kind *kind,
+                              void *memory, fit_pairs *out)
 {
-    prepare_buffers r;
     int32_t kept = 0;
-    *result = KB_FIT_TOO_FEW;
-    if (input->n < kind->sample) return KB_OK;
-    if (!allocate(workspace, input, &r, out)) return KB_E_MEMORY;
+    prepare_buffers r = buffers_in(memory, input, out);
     for (int32_t i = 0; i < input->n; i++) {
         r.order[kept] = i;
         kept += finite_row(input, i);
     }
-    if (kept < kind->sample) return KB_OK;
+    if (kept < kind->sample) return KB_FIT_TOO_FEW;
     if (options->quality) sort_by_quality(options->quality, r.order, kept, r.entries, r.entries + kept);
     out->frame1 = frame_of(input, r.order, kept, false, &out->z);
     out->frame2 = frame_of(input, r.order, kept, true, NULL);
-    *result = KB_FIT_DEGENERATE;
-    if (degenerate(input, r.order, kept, kind, out)) return KB_OK;
+    if (degenerate(input, r.order, kept, kind, out)) return KB_FIT_DEGENERATE;
     if (!options->keep_duplicates) {
         kept = drop_duplicates(input, r.order, kept, r.table, r.table_size, out->x1);
-        *result = kept < kind->sample ? KB_FIT_TOO_FEW : KB_FIT_DEGENERATE;
-        if (kept < kind->sample || degenerate(input, r.order, kept, kind, out)) return KB_OK;
+        if (kept < kind->sample) return KB_FIT_TOO_FEW;
+        if (degenerate(input, r.order, kept, kind, out)) return KB_FIT_DEGENERATE;
     }
     out->n = kept;
     out->input = *input;
@@ -368,6 +359,5 @@ kb_status kbi_fit_prepare(const fit_input *input, const kb_fit_options *options,
     out->chance = kind->chance(spread) < 0.5 ? kind->chance(spread) : 0.5;
     fill(input, r.order, options, kind, out);
     if (kind->count_near) fill_rough(out);
-    *result = KB_FIT_FOUND;
-    return KB_OK;
+    return KB_FIT_FOUND;
 }

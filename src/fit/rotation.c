@@ -90,6 +90,7 @@ static int32_t rotation_solve(const fit_pairs *pairs, const int32_t *sample, dou
 }
 
 const fit_kind kbi_fit_rotation = {
+    .name = "rotation",
     .sample = 2,
     FIT_BY_TRANSFER,
     .calibrated = true,

@@ -5,44 +5,10 @@
 #ifndef KBI_HAMMING_ROWS_H
 #define KBI_HAMMING_ROWS_H
 
-#include "common/common.h"
+#include "common/bits.h"
 #include "match/hamming_block.h"
 
-#if defined(__GNUC__)
-#    define ALWAYS_INLINE static inline __attribute__((always_inline, unused))
-#else
-#    define ALWAYS_INLINE static inline
-#endif
-
-ALWAYS_INLINE uint64_t load64(const uint8_t *p)
-{
-    uint64_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-/* Without an instruction for it the compiler's builtin is a slow call: sums of neighbours in 2, 4, 8, then all bits. */
-ALWAYS_INLINE uint32_t count_bits(uint64_t v, bool instruction)
-{
-#if defined(__GNUC__)
-    if (instruction) return (uint32_t)__builtin_popcountll(v);
-#else
-    (void)instruction;
-#endif
-#if UINTPTR_MAX <= UINT32_MAX /* registers of 32 bits: each half for itself, as far as that goes */
-    uint32_t a = (uint32_t)v, b = (uint32_t)(v >> 32);
-    a -= a >> 1 & 0x55555555u;
-    b -= b >> 1 & 0x55555555u;
-    a = (a & 0x33333333u) + (a >> 2 & 0x33333333u) + (b & 0x33333333u) + (b >> 2 & 0x33333333u);
-    a = (a & 0x0f0f0f0fu) + (a >> 4 & 0x0f0f0f0fu);
-    return a * 0x01010101u >> 24;
-#else
-    v -= (v >> 1) & 0x5555555555555555u;
-    v = (v & 0x3333333333333333u) + ((v >> 2) & 0x3333333333333333u);
-    v = (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fu;
-    return (uint32_t)((v * 0x0101010101010101u) >> 56);
-#endif
-}
+#define ALWAYS_INLINE static inline KBI_ALWAYS
 
 ALWAYS_INLINE uint32_t hamming_distance(const uint8_t *a, const uint8_t *b, size_t row_bytes, bool instruction)
 {
@@ -51,11 +17,11 @@ ALWAYS_INLINE uint32_t hamming_distance(const uint8_t *a, const uint8_t *b, size
 #ifdef KBI_HAMMING_32 /* of the including tier: the distance of 32 bytes */
     for (; i + 32 <= row_bytes; i += 32) sum += KBI_HAMMING_32(a + i, b + i);
 #endif
-    for (; i + 8 <= row_bytes; i += 8) sum += count_bits(load64(a + i) ^ load64(b + i), instruction);
+    for (; i + 8 <= row_bytes; i += 8) sum += kbi_count_bits(kbi_load64(a + i) ^ kbi_load64(b + i), instruction);
     if (i < row_bytes) {
         uint64_t rest = 0;
         for (; i < row_bytes; i++) rest = rest << 8 | (uint64_t)(a[i] ^ b[i]);
-        sum += count_bits(rest, instruction);
+        sum += kbi_count_bits(rest, instruction);
     }
     return sum;
 }
@@ -132,11 +98,11 @@ ALWAYS_INLINE uint32_t hamming_nearest_row(const uint8_t *query, const uint8_t *
 ALWAYS_INLINE size_t hamming_near_words(const uint8_t *query, const uint8_t *words, size_t n, uint32_t max,
                                         int32_t *found, bool instruction)
 {
-    const uint64_t word = load64(query);
+    const uint64_t word = kbi_load64(query);
     size_t count = 0;
     for (size_t i = 0; i < n; i++) { /* no branch: which ones are near cannot be predicted */
         found[count] = (int32_t)i;
-        count += count_bits(word ^ load64(words + 8 * i), instruction) <= max;
+        count += kbi_count_bits(word ^ kbi_load64(words + 8 * i), instruction) <= max;
     }
     return count;
 }

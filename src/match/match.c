@@ -105,19 +105,17 @@ static void search_tile(const search *s, int32_t worker, size_t a0, size_t na, s
 
 /* ---- workers ---- */
 
-static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
-
 /* Claims the next rows of a: *first is the first of them; returns how many, 0 when none is left. Claims shrink towards
  * the end, so that workers of unequal speed end together; but the kernel prepares the rows of b for each claim, so none
  * is smaller than it wants, or than an equal share. */
 static size_t claim_rows(search *s, size_t *first)
 {
     size_t rows, workers = (size_t)s->workers;
-    size_t min = min_size(s->kernels->least_rows, (s->a.count + workers - 1) / workers);
+    size_t min = kbi_min_z(s->kernels->least_rows, (s->a.count + workers - 1) / workers);
     *first = atomic_load_explicit(&s->next, memory_order_relaxed);
     do {
         size_t left = s->a.count - *first, share = workers == 1 ? left : left / workers / 2;
-        rows = min_size(left, min_size(share < min ? min : share, TILE_ROWS));
+        rows = kbi_min_z(left, kbi_min_z(share < min ? min : share, TILE_ROWS));
     } while (!atomic_compare_exchange_weak_explicit(&s->next, first, *first + rows, memory_order_relaxed,
                                                     memory_order_relaxed));
     return rows;
@@ -135,7 +133,7 @@ static void search_worker(void *context, int32_t worker)
         kbi_neighbours of_a = neighbours_from(&s->of_a, a0);
         neighbours_clear(&of_a, rows);
         for (size_t b0 = 0; b0 < s->b.count; b0 += s->tile_b)
-            search_tile(s, worker, a0, rows, b0, min_size(s->tile_b, s->b.count - b0), of_b.index ? &of_b : NULL);
+            search_tile(s, worker, a0, rows, b0, kbi_min_z(s->tile_b, s->b.count - b0), of_b.index ? &of_b : NULL);
     }
 }
 
@@ -146,7 +144,7 @@ static bool search_allocate(search *s, kb_workspace *workspace)
     size_t na = s->a.count, nb = s->b.count;
     size_t columns = s->mutual ? nb * (size_t)s->workers : 0;
     if (na > SIZE_MAX / 64 || nb > SIZE_MAX / 64 / (size_t)s->workers) return false; /* on 32-bit machines */
-    s->tile_rows = min_size(na > nb ? na : nb, TILE_ROWS);
+    s->tile_rows = kbi_min_z(na > nb ? na : nb, TILE_ROWS);
     s->of_a.distance = kbi_workspace_array(workspace, na, sizeof *s->of_a.distance);
     s->of_a.second = kbi_workspace_array(workspace, na, sizeof *s->of_a.second);
     s->of_a.index = kbi_workspace_array(workspace, na, sizeof *s->of_a.index);
@@ -164,7 +162,7 @@ kb_status kbi_match_measure(size_t na, size_t nb, size_t row_bytes, int32_t thre
     if (na > INT32_MAX || nb > INT32_MAX || row_bytes > 4096 * sizeof(float)) return KB_E_ARGUMENT;
     if (na == 0 || nb == 0) return KB_OK;
     size_t mark = kbi_workspace_mark(workspace);
-    s.workers = (int32_t)min_size((size_t)threads, na);
+    s.workers = (int32_t)kbi_min_z((size_t)threads, na);
     bool fits = kbi_row_set_measure(na, row_bytes, workspace) && kbi_row_set_measure(nb, row_bytes, workspace) &&
                 search_allocate(&s, workspace);
     kbi_workspace_rewind(workspace, mark);
@@ -206,7 +204,7 @@ static kb_status search_run(search *s, const kb_match_options *o, kb_workspace *
     if (s->a.count == 0 || s->b.count == 0) return KB_OK;
     s->kernels = kbi_match_kernels_get();
     s->mutual = !o->one_way;
-    s->workers = (int32_t)min_size((size_t)kbi_parallel_threads(o->parallel), s->a.count);
+    s->workers = (int32_t)kbi_min_z((size_t)s->workers, s->a.count);
     atomic_init(&s->next, 0);
     s->tile_b = (size_t)kbi_clamp_i((int32_t)(TILE_BYTES / s->row_bytes), 16, TILE_ROWS);
     if (!search_allocate(s, workspace)) return KB_E_MEMORY;
@@ -244,7 +242,7 @@ kb_status kb_match_features(const kb_features *given_a, const kb_features *given
     if (status != KB_OK) return status;
     if (a.n && !matches) return kbi_fail(error, KB_E_ARGUMENT, "matches: a pointer is NULL");
 
-    search s = {.row_bytes = a.row_bytes, .squared = a.floats};
+    search s = {.row_bytes = a.row_bytes, .squared = a.floats, .workers = kbi_parallel_threads(o.parallel)};
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);
     status = prepare(&s.a, &a, ws);

@@ -12,7 +12,7 @@
 VEC_KERNEL size_t KERNEL(hamming_near)(const uint8_t *query, const uint8_t *words, size_t n, uint32_t max,
                                        int32_t *found)
 {
-    const uint64_t word = load64(query);
+    const uint64_t word = kbi_load64(query);
     const vec limit = v_set((int)(max < 64 ? max : 64) * 257);
     size_t count = 0, i = 0;
     for (; i + 16 <= n; i += 16) {
@@ -22,7 +22,7 @@ VEC_KERNEL size_t KERNEL(hamming_near)(const uint8_t *query, const uint8_t *word
     }
     for (; i < n; i++) {
         found[count] = (int32_t)i;
-        count += count_bits(word ^ load64(words + 8 * i), true) <= max;
+        count += kbi_count_bits(word ^ kbi_load64(words + 8 * i), true) <= max;
     }
     return count;
 }

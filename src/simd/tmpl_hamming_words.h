@@ -57,7 +57,7 @@ VEC_INLINE vec distances_to_words(vec query, const uint8_t *words, uint32_t ther
 VEC_KERNEL size_t KERNEL(hamming_near)(const uint8_t *query, const uint8_t *words, size_t n, uint32_t max,
                                        int32_t *found)
 {
-    const vec word = _mm512_set1_epi64((long long)load64(query)), limit = _mm512_set1_epi32((int)max);
+    const vec word = _mm512_set1_epi64((long long)kbi_load64(query)), limit = _mm512_set1_epi32((int)max);
     const vec step = _mm512_set1_epi32(16);
     const vec even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
     vec index = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
@@ -68,7 +68,7 @@ VEC_KERNEL size_t KERNEL(hamming_near)(const uint8_t *query, const uint8_t *word
                                                  distances_to_words(word, words + 64, there >> 8));
         __mmask16 near = (__mmask16)(_mm512_cmple_epu32_mask(distance, limit) & there);
         _mm512_storeu_si512((void *)(found + count), _mm512_maskz_compress_epi32(near, index));
-        count += count_bits(near, true);
+        count += kbi_count_bits(near, true);
         index = _mm512_add_epi32(index, step);
     }
     return count;

@@ -80,7 +80,7 @@ static kb_features view_of(int view)
     f.rows = rows[view];
     f.rows_size = sizeof rows[view];
     f.row_bytes = 32;
-    f.detector = kb_detector_at(0);
+    f.detector = KB_DETECTOR_HESSIAN;
     return f;
 }
 
