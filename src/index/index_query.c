@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Queries: scores of all images that share a word with the query, the best of them, and their verification. */
 #include "common/features.h"
+#include "common/options.h"
 #include "index/index.h"
 
 #include <math.h>
@@ -108,9 +109,9 @@ static void score_segments(query *q)
 /* ---- scores ---- */
 
 /* Rows also look into the next nearest words: many true matches are there, above all on small or blurred images. */
-static kb_status query_probe(query *q, const kb_features *f, size_t probes, kb_workspace *ws, kb_error *error)
+static kb_status query_probe(query *q, const kb_features *f, kb_workspace *ws, kb_error *error)
 {
-    kb_status status = kbi_bag_probe(q->index->vocabulary, f, (uint32_t)probes, ws, &q->bag, error);
+    kb_status status = kbi_bag_probe(q->index->vocabulary, f, (uint32_t)q->o->probes, ws, &q->bag, error);
     if (status == KB_OK) score_segments(q);
     return status;
 }
@@ -118,12 +119,11 @@ static kb_status query_probe(query *q, const kb_features *f, size_t probes, kb_w
 /* Adds up q->sums. */
 static kb_status query_binary(query *q, const kb_features *f, kb_workspace *ws, kb_error *error)
 {
-    size_t probes = q->o->probes ? (size_t)q->o->probes : PROBES;
     q->sums = kbi_workspace_array(ws, q->images, sizeof *q->sums);
     if (!q->sums) return kbi_fail(error, KB_E_MEMORY, "out of memory");
     memset(q->sums, 0, q->images * sizeof *q->sums);
     score_segments(q);
-    return probes > 1 ? query_probe(q, f, probes, ws, error) : KB_OK;
+    return q->o->probes > 1 ? query_probe(q, f, ws, error) : KB_OK;
 }
 
 static kb_status query_words(query *q, const kb_features *f, kb_workspace *ws, kb_error *error)
@@ -311,13 +311,15 @@ static kb_status query_run(query *q, const kb_features *f, kb_workspace *ws, kb_
     return status == KB_OK ? KB_OK : kbi_fail(error, status, "%s", kb_status_string(status));
 }
 
+static const kbi_option query_options[] = {
+    KBI_OPTION(kb_index_query_options, scoring, 'i', KB_SCORING_BINARY, KB_SCORING_BINARY, KB_SCORING_EXACT),
+    KBI_OPTION(kb_index_query_options, verify, 'i', 0, 0, INT32_MAX),
+    KBI_OPTION(kb_index_query_options, probes, 'i', PROBES, 1, KB_MAX_PROBES),
+};
+
 static kb_status query_check(const kb_index *index, const kb_features *f, const kb_index_query_options *o,
                              kb_error *error)
 {
-    if ((int)o->scoring < 0 || o->scoring > KB_SCORING_EXACT || o->verify < 0)
-        return kbi_fail(error, KB_E_ARGUMENT, "scoring %d, verify %d", (int)o->scoring, o->verify);
-    if (o->probes < 0 || o->probes > KB_MAX_PROBES)
-        return kbi_fail(error, KB_E_ARGUMENT, "probes %d, not 0 to %d", o->probes, KB_MAX_PROBES);
     if ((o->scoring == KB_SCORING_EXACT || o->verify > 0) && !index->features)
         return kbi_fail(error, KB_E_KIND, "this index keeps no features, which exact search and verification need");
     if (o->scoring == KB_SCORING_BINARY && !index->signatures)
@@ -335,9 +337,9 @@ kb_status kb_index_query(const kb_index *index, const kb_features *features, con
     kb_index_query_options o;
     if (count) *count = 0;
     if (!index || !count || (capacity > 0 && !results)) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
-    if (KBI_STRUCT_READ(kb_index_query_options, &o, options) != KB_OK) return kbi_fail_struct(error);
     const kb_vocabulary *v = index->vocabulary;
-    kb_status status = kbi_features_check(features, &f, v->row_bytes, v->model_id, v->model_name, error);
+    kb_status status = KBI_OPTIONS_READ(kb_index_query_options, query_options, &o, options, error);
+    if (status == KB_OK) status = kbi_features_check(features, &f, v->row_bytes, v->model_id, v->model_name, error);
     if (status == KB_OK) status = kbi_features_alike(&index->origin, "the index", &f, "the query", error);
     if (status == KB_OK) status = query_check(index, &f, &o, error);
     if (status != KB_OK) return status;

@@ -18,7 +18,10 @@
  * words the score was at most 0.026, and of the 5,639 that were matched and verified at most 0.0104. Their inliers were
  * 20, 17, 14, 14, 13, 13, 12, 12 and fewer, a tail that halves every 3: one pair in some 60,000 would reach 30. Places
  * of one building are more alike than unrelated photographs, which is why CERTAIN_VERIFIED is four times as much. */
+#include "common/options.h"
 #include "index/index.h"
+
+#include <math.h>
 
 #define CANDIDATES 64
 #define CERTAIN_SCORE 0.03    /* candidates need no more, however similar neighbours are, as in a slow video */
@@ -45,21 +48,15 @@ typedef struct island {
     double score;         /* the sum of scores */
 } island;
 
-static kb_status options_check(kb_loop_options *o, kb_error *error)
-{
-    if (o->window == 0) o->window = 20;
-    if (o->checks == 0) o->checks = 2;
-    if (o->island == 0) o->island = 3;
-    if (o->min_places == 0) o->min_places = 30;
-    if (o->min_score == 0) o->min_score = 0.5;
-    if (o->window < 1 || o->checks < 1 || o->checks > 1000 || o->island < 1 || o->min_places < 1 ||
-        !(o->min_score > 0))
-        return kbi_fail(error, KB_E_ARGUMENT, "window %d, checks %d, island %d, min_places %d, min_score %g",
-                        o->window, o->checks, o->island, o->min_places, o->min_score);
-    if ((int)o->geometry < 0 || o->geometry > KB_GEOMETRY_AFFINE || !(o->threshold >= 0 && o->threshold <= 1e9))
-        return kbi_fail(error, KB_E_ARGUMENT, "geometry %d (1 to 4), threshold %g", (int)o->geometry, o->threshold);
-    return KB_OK;
-}
+static const kbi_option loop_options[] = {
+    KBI_OPTION(kb_loop_options, window, 'i', 20, 1, INT32_MAX),
+    KBI_OPTION(kb_loop_options, checks, 'i', 2, 1, 1000),
+    KBI_OPTION(kb_loop_options, island, 'i', 3, 1, INT32_MAX),
+    KBI_OPTION(kb_loop_options, min_places, 'i', 30, 1, INT32_MAX),
+    KBI_OPTION(kb_loop_options, min_score, 'd', 0.5, 0, INFINITY),
+    KBI_OPTION(kb_loop_options, geometry, 'i', 0, KB_GEOMETRY_HOMOGRAPHY, KB_GEOMETRY_AFFINE),
+    KBI_OPTION(kb_loop_options, threshold, 'd', 0, 0, 1e9),
+};
 
 kb_status kb_loop_detector_create(const kb_vocabulary *vocabulary, const kb_loop_options *options,
                                        const kb_allocator *given, kb_loop_detector **out, kb_error *error)
@@ -68,8 +65,7 @@ kb_status kb_loop_detector_create(const kb_vocabulary *vocabulary, const kb_loop
     kb_loop_options o;
     if (out) *out = NULL;
     if (!out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
-    if (KBI_STRUCT_READ(kb_loop_options, &o, options) != KB_OK) return kbi_fail_struct(error);
-    kb_status status = options_check(&o, error);
+    kb_status status = KBI_OPTIONS_READ(kb_loop_options, loop_options, &o, options, error);
     if (status == KB_OK) status = kbi_index_allocator(&allocator, given, error);
     if (status != KB_OK) return status;
     kb_loop_detector *d = kbi_allocate_zeros(&allocator, sizeof *d);

@@ -6,6 +6,7 @@
  * the nodes are parted. Each step is a parallel loop whose result does not depend on who does what. */
 #include <stdatomic.h>
 
+#include "common/options.h"
 #include "index/k_majority.h"
 
 #define SAMPLE 2000  /* rows per child that decide the centres */
@@ -315,19 +316,18 @@ static kb_status check_images(const kb_vocabulary_options *o, size_t n, kb_error
     return KB_OK;
 }
 
-static kb_status check_train(kb_vocabulary_options *o, const uint8_t *rows, size_t n, size_t row_bytes,
+static const kbi_option train_options[] = {
+    KBI_OPTION(kb_vocabulary_options, branching, 'i', 10, 2, KB_MAX_BRANCHING),
+    KBI_OPTION(kb_vocabulary_options, levels, 'i', 4, 1, KB_MAX_LEVELS),
+    KBI_OPTION(kb_vocabulary_options, iterations, 'i', 10, 1, 1000),
+};
+
+static kb_status check_train(const kb_vocabulary_options *o, const uint8_t *rows, size_t n, size_t row_bytes,
                              kb_error *error)
 {
-    if (o->branching == 0) o->branching = 10;
-    if (o->levels == 0) o->levels = 4;
-    if (o->iterations == 0) o->iterations = 10;
     if (!rows || n < 1 || n > UINT32_MAX || row_bytes < 1 || row_bytes > 4096)
         return kbi_fail(error, KB_E_ARGUMENT, "%zu rows of %zu bytes: a vocabulary needs 1 to 2^32 - 1 of 1 to 4096", n,
                         row_bytes);
-    if (o->branching < 2 || o->branching > KB_MAX_BRANCHING || o->levels < 1 || o->levels > KB_MAX_LEVELS ||
-        o->iterations < 1 || o->iterations > 1000)
-        return kbi_fail(error, KB_E_ARGUMENT, "branching %d (2 to %d), levels %d (1 to %d), iterations %d (1 to 1000)",
-                        o->branching, KB_MAX_BRANCHING, o->levels, KB_MAX_LEVELS, o->iterations);
     kb_model_info info;
     KB_INIT(info);
     if (o->model && (kb_model_get_info(o->model, &info) != KB_OK || info.row_bytes != (int32_t)row_bytes))
@@ -342,9 +342,8 @@ kb_status kb_vocabulary_train(const uint8_t *rows, size_t n, size_t row_bytes, c
     trainer t = {.rows = rows, .n = n, .row_bytes = row_bytes};
     if (out) *out = NULL;
     if (!out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
-    kb_status status = KBI_STRUCT_READ(kb_vocabulary_options, &t.o, options);
-    if (status != KB_OK) return kbi_fail_struct(error);
-    status = kbi_index_allocator(&t.allocator, allocator, error);
+    kb_status status = KBI_OPTIONS_READ(kb_vocabulary_options, train_options, &t.o, options, error);
+    if (status == KB_OK) status = kbi_index_allocator(&t.allocator, allocator, error);
     if (status == KB_OK) status = check_train(&t.o, rows, n, row_bytes, error);
     if (status != KB_OK) return status;
     status = trainer_run(&t, out, error);
