@@ -108,8 +108,8 @@ KB_API kb_status kb_sample(const kb_image *image, kb_sampler sampler, const kb_d
 /* Whether kb_detect would take these options: KB_OK, or its error. Both may be NULL. */
 KB_API kb_status kb_detect_options_check(const kb_detect_options *options, kb_error *error);
 
-/* The revision of a detector's arithmetic, from 1; 0 for another value. Keypoints of the same options are the same as long
- * as it is, whatever the version of the library: files compare keypoints by it. */
+/* The revision of a detector's arithmetic, from 1; 0 for another value. Keypoints by the same options are the same in every
+ * version of the library with the same revision: files compare keypoints by it. */
 KB_API int32_t kb_detector_revision(kb_detector detector);
 /* 1 when a detector has an option, by its name in kb_detect_options ("levels"); also for options that every detector
  * has. 0 for another value or name. kb_detect refuses options that its detector does not have. */

@@ -485,8 +485,8 @@ typedef struct kb_fit_options {
     const kb_camera *camera2; /* of image 2; NULL: the same as camera1. Pose: unused */
     size_t candidates;        /* matches before a filter (kb_filter) chose these n: chance had all of them to choose
                                  from. 0 or fewer than n: n */
-    int32_t looks;            /* how many fits the caller tries of which one is taken, this one included: chance had as
-                                 many. 0: 1 */
+    int32_t looks;            /* how many fits the caller makes to take one of them, this one included: chance has the
+                                 same number of tries. 0: 1 */
 } kb_fit_options;
 
 typedef enum kb_fit_result {
@@ -626,8 +626,8 @@ typedef struct kb_workspace_limits {
     int32_t stereo;                  /* 1: kb_match_stereo of rows_a and rows_b, with images or without */
 } kb_workspace_limits;
 
-/* Grows the workspace, unless it is as large, so that no call within the limits allocates, whatever the content of images
- * and rows. *bytes (may be NULL) receives the size that it takes: of kb_workspace_bytes afterwards, and of a buffer for
+/* Grows the workspace, unless it is large enough, so that no call within the limits allocates, for images and rows of any
+ * content. *bytes (may be NULL) receives the size that it takes: of kb_workspace_bytes afterwards, and of a buffer for
  * kb_workspace_create_in. workspace NULL only asks for it. The number depends on the CPU (kb_cpu_features), since wider
  * vectors process more data at once. KB_E_ARGUMENT for a limit out of its range, KB_E_MEMORY when the bytes do not fit
  * into size_t, KB_E_SPACE for a workspace in a caller's buffer that is too small. For several models or options, call it

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers in files: little endian whatever the machine is, at any address. */
+/* Numbers in files: little endian on every machine, at any address. */
 #ifndef KBI_BYTES_H
 #define KBI_BYTES_H
 

@@ -50,7 +50,7 @@
 #    define KBI_EXTERN extern
 #endif
 
-#define KBI_ALIGN 64 /* of every workspace buffer: a cache line, and the widest vector */
+#define KBI_ALIGN 64 /* the alignment of every workspace buffer: a cache line, and the widest vector */
 static inline size_t kbi_round_up(size_t bytes) { return (bytes + KBI_ALIGN - 1) / KBI_ALIGN * KBI_ALIGN; }
 
 static inline int32_t kbi_min_i(int32_t a, int32_t b) { return a < b ? a : b; }
@@ -59,7 +59,7 @@ static inline int32_t kbi_max_i(int32_t a, int32_t b) { return a > b ? a : b; }
 static inline int32_t kbi_clamp_i(int32_t v, int32_t lo, int32_t hi) { return v < lo ? lo : v > hi ? hi : v; }
 
 /* ---- images ---- */
-/* KB_OK, KB_E_ARGUMENT for NULL, or KB_E_IMAGE. */
+/* KB_OK for a valid view, KB_E_ARGUMENT for NULL, else KB_E_IMAGE. */
 kb_status kbi_image_check(const kb_image *image);
 
 /* ---- errors ---- */
@@ -79,7 +79,7 @@ kb_status kbi_fail_at(kb_error *error, kb_status status, const char *field, int3
 kb_status kbi_fail_struct(kb_error *error);
 /* A status that has no details, with its sentence. */
 kb_status kbi_fail_status(kb_error *error, kb_status status);
-/* What *error says before anything failed. */
+/* The content of *error before a call: no text, no field. */
 void kbi_error_clear(kb_error *error);
 
 /* ---- presets (presets.c) ---- */
@@ -125,7 +125,7 @@ struct kb_workspace {
     bool fixed;     /* in a caller's buffer: does not grow */
     bool measures;  /* counts and gives no memory: kbi_workspace_measure */
     bool temporary; /* for one call */
-    size_t missing; /* the bytes that a call lacked, at least */
+    size_t missing; /* min number of bytes that the last failed request lacked */
 };
 
 /* At least `bytes` bytes aligned to KBI_ALIGN, not cleared; NULL when memory is out. bytes may be 0. For the thread of

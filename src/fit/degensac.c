@@ -15,7 +15,7 @@
 #define PLANE_SAMPLES 200    /* enough for a plane with half of the inliers, many times over */
 #define PARALLAX_SAMPLES 200
 
-/* The homography with the largest number of inliers of the epipolar geometry; its threshold is twice the other, since it
+/* The homography with the largest number of inliers of the epipolar geometry; its threshold is twice as large, since it
  * must hold in two directions. The order of slots mixes qualities well, so the sampling is RANSAC's. */
 static bool find_plane(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits,
                        const fit_scratch *scratch, const fit_found *found, double *plane)
@@ -80,7 +80,6 @@ static void search_parallax(const fit_kind *kind, const double *plane, const fit
     }
     if (best.score.cost >= found->score.cost) return;
     *found = best;
-    /* The list of the caller is not needed any more. */
     kbi_fit_optimise(kind, pairs, best.model, scratch, found);
     kbi_fit_refine(kind, pairs, scratch, found);
 }

@@ -15,7 +15,7 @@ const fit_kind *kbi_fit_kind_of(kb_geometry geometry)
     return (uint32_t)geometry < KBI_COUNT(kinds) ? kinds[geometry] : NULL;
 }
 
-/* Options with every default filled in, and the cameras they point to. */
+/* The caller's options with every default filled in, the cameras that they point to, and the kind of geometry. */
 typedef struct fit_settings {
     kb_fit_options o;
     kb_camera camera1, camera2;
@@ -196,7 +196,7 @@ static void list_inliers(const fit_kind *kind, const fit_pairs *pairs, const fit
     found->places = kbi_fit_places(pairs, scratch->list.slot, n, scratch, scratch->part.slot);
 }
 
-/* The same after another search has used the scratch. */
+/* list_inliers after another search has overwritten the scratch. */
 static void list_again(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, fit_found *found)
 {
     found->measured = false;
@@ -230,7 +230,7 @@ static kb_fit_result fit(const fit_settings *settings, const fit_pairs *pairs, c
     list_inliers(kind, pairs, scratch, found);
     if (!kbi_fit_significant(kind, pairs, scratch, found)) return KB_FIT_NOT_FOUND;
     if (!determined(kind, pairs, &limits, scratch, found)) return KB_FIT_DEGENERATE;
-    if (kind->epipolar) list_again(kind, pairs, scratch, found); /* the searches for a plane and for a rotation */
+    if (kind->epipolar) list_again(kind, pairs, scratch, found); /* determined() has searched for a plane, a rotation */
     return KB_FIT_FOUND;
 }
 

@@ -8,9 +8,10 @@
  *     verify.c    whether the inliers are more than chance explains
  *     fit.c       the public call
  *
- * homography.c and fundamental.c hold the mathematics of one geometry each behind the same struct of functions, and
- * linear.c the little linear algebra they need. Only + - * / and sqrt in double, in a fixed order: every machine gets
- * the same result. */
+ * Each geometry has a file with its mathematics and a fit_kind, the struct of functions that the search calls:
+ * homography.c, affine.c (similarities too), fundamental.c, essential.c with five_point.c, rotation.c and pose.c.
+ * camera.c reads cameras, linear.c and polynomial.c solve small systems and polynomials. All of it is + - * / and sqrt
+ * in double, in a fixed order, so that every machine gets the same result. */
 #ifndef KBI_FIT_H
 #define KBI_FIT_H
 
@@ -46,9 +47,9 @@ typedef struct fit_pairs {
     int32_t n;
     double *x1, *y1, *x2, *y2;
     double *z1; /* pose only: Z of the scene points; else NULL */
-    float *rough; /* x1, y1, x2, y2 again, n of each, for kind->count_near; NULL: not there */
-    fit_input input; /* the caller's pairs, */
-    int32_t *origin; /* and the index there */
+    float *rough; /* the same coordinates as floats, n of each in this order, for kind->count_near; else NULL */
+    fit_input input; /* the caller's pairs */
+    int32_t *origin; /* the index of each pair in `input` */
     int32_t *slot;
     fit_frame frame1, frame2;
     double z;          /* pose: the third coordinate of the centre of frame1 */
@@ -56,11 +57,11 @@ typedef struct fit_pairs {
     double threshold2; /* the squared threshold of an inlier, in normalised units of image 2 */
     double chance;     /* probability that an outlier is an inlier of a given model by chance */
     double candidates; /* matches before a filter chose, per pair given; 1: nothing chose */
-    double looks;      /* fits of which the caller takes the best, this one included */
+    double looks;      /* how many fits the caller makes to take the best one, at least 1 */
     double place;      /* px within which, in both images, pairs are one place */
 } fit_pairs;
 
-/* Slots that take part in a least-squares step, and how much. */
+/* Slots that take part in a least-squares step, and the weight of each. */
 typedef struct fit_list {
     int32_t n;
     int32_t *slot;
@@ -127,7 +128,8 @@ void kbi_fit_transfer_errors(const double *h, const fit_pairs *pairs, int32_t fr
 int32_t kbi_fit_transfer_near(const double *h, const fit_pairs *pairs);
 void kbi_fit_transfer_normal(const double *h, const fit_pairs *pairs, const fit_list *list, fit_normal *out);
 double kbi_fit_disc_chance(double threshold);
-/* fundamental.c: Sampson's error and its derivatives; in a band of twice the threshold across about three units. */
+/* fundamental.c: Sampson's error and its derivatives; the probability of an accidental inlier in a band
+ * that is two thresholds wide and about three units long. */
 void kbi_fit_sampson_errors(const double *f, const fit_pairs *pairs, int32_t from, int32_t to, double *error2);
 void kbi_fit_sampson_normal(const double *f, const fit_pairs *pairs, const fit_list *list, fit_normal *out);
 double kbi_fit_band_chance(double threshold);
@@ -165,7 +167,7 @@ kb_status kbi_camera_read(const kb_camera *camera, kb_camera *out);
 kb_fit_result kbi_fit_prepare(const fit_input *input, const kb_fit_options *options, const fit_kind *kind,
                               void *memory, fit_pairs *out);
 
-/* The hash of a point by which equal ones are found; bits 20 and up are good ones, whatever the coordinates. */
+/* The hash of a point, the same for equal points. Its bits from 20 on are well mixed for coordinates of any kind. */
 uint64_t kbi_fit_hash_point(const double *point, int32_t dimensions);
 
 /* Bytes of memory for n pairs, doubles first; SIZE_MAX: more than size_t holds. */
@@ -187,11 +189,11 @@ typedef struct fit_found {
     double model[FIT_MODEL];
     fit_score score;
     int32_t iterations;
-    int32_t places; /* of the inliers */
+    int32_t places; /* how many different places the inliers are (verify.c) */
     bool measured; /* the model is retracted, and its errors are in scratch->error2 */
 } fit_found;
 
-/* Room for n pairs that every function of the search may use. */
+/* Memory for n pairs that every function of the search may overwrite. */
 typedef struct fit_scratch {
     double *error2;
     fit_list list;
@@ -217,7 +219,7 @@ static inline void kbi_fit_part_add(fit_pairs *part, const fit_pairs *pairs, int
 /* Looks for the model of the smallest cost. found->score.count is 0 when there is none. */
 void kbi_fit_search(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch,
                    fit_found *found);
-/* The full score; errors stay in scratch->error2. */
+/* The score over all pairs, whose errors stay in scratch->error2. */
 fit_score kbi_fit_score(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch);
 /* Iterated least squares with a shrinking threshold; takes the result over into found when it is better. */
 void kbi_fit_optimise(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch,
@@ -245,7 +247,7 @@ int32_t kbi_fit_places(const fit_pairs *pairs, const int32_t *list, int32_t n, c
  * explains, where places in a crowd count once. */
 bool kbi_fit_significant(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch,
                          const struct fit_found *found);
-/* The smallest number of inliers that is more than chance explains among all pairs; 0: even all pairs would be too few. */
+/* The min number of inliers that is more than chance explains among all pairs; 0: even all pairs would be too few. */
 int32_t kbi_fit_least_inliers(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch);
 /* Points of image 2 that all lie near one line determine no homography, however many they are. So the pairs off the
  * line must be more than chance explains too, where two of them fix the freedoms that the line leaves. */

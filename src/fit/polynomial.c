@@ -74,7 +74,7 @@ static void sturm_chain(const double *c, int32_t degree, sturm *out)
         for (int32_t i = 0; i <= of_a; i++) out->quotient[k][i] = a[i] / b[0];
         out->factor[k] = 0;
     }
-    out->last = of_b == 0 ? b[0] : 1; /* what divides all of the chain does not change its signs, whatever its own is */
+    out->last = of_b == 0 ? b[0] : 1; /* a common divisor changes the signs of the whole chain at once, if any */
 }
 
 /* V(x); zeros do not count. */

@@ -64,7 +64,7 @@ uint64_t kbi_fit_hash_point(const double *point, int32_t dimensions)
     return (hash ^ hash >> 32) * 0xbf58476d1ce4e5b9u;
 }
 
-/* 64 bits per pair, rounded down to a power of two. */
+/* The size of a bitmap: 64 bits per pair, rounded down to a power of two. */
 static int32_t bitmap_log2(int32_t n)
 {
     int32_t log2 = 6;
@@ -85,7 +85,7 @@ static void mark_points(const point_set *set, const int32_t *order, int32_t n)
     }
 }
 
-/* Whether another pair may have the point of the k-th pair, too. */
+/* Whether another pair may have the same point as the k-th pair. */
 static bool may_repeat(const point_set *set, int32_t k)
 {
     return set->twice[set->hash[k] >> 6] >> (set->hash[k] & 63) & 1;
@@ -98,7 +98,7 @@ static bool same_point(const double *a, const double *b, int32_t dimensions)
     return true;
 }
 
-/* The place of the point of pair i: where it is, or the free place where it belongs. */
+/* The table's entry for the point of pair i: the entry that holds it, or the free one where it belongs. */
 static int32_t *find_point(const point_set *set, int32_t i)
 {
     const double *point = point_of(set->input, i, set->second);
@@ -163,8 +163,8 @@ static double taxicab(const double *point, const double *centre, int32_t dimensi
     return sum;
 }
 
-/* Centre and scale of the points of one image from medians over a few of them, which no outlier can move far. Scale 0
- * means that all points are at one place. The third coordinate of a scene's centre goes to *z. */
+/* Centre and scale of the points of one image, from medians over a few of the points, which outliers cannot move far.
+ * Scale 0 means that all points are at one place. *z receives the third coordinate of the centre of a scene. */
 static fit_frame frame_of(const fit_input *input, const int32_t *order, int32_t n, bool second, double *z)
 {
     double values[FEW] = {0}, centre[3] = {0};
@@ -184,7 +184,8 @@ static fit_frame frame_of(const fit_input *input, const int32_t *order, int32_t 
 
 /* ---- degenerate input ---- */
 
-/* All points of one image at one place or, but for rounding, on one line: that through two points not too close. */
+/* Whether all points of one image are at one place or, up to rounding, on the line through two points that are not too
+ * close to each other. */
 static bool on_a_line(const fit_input *input, const int32_t *order, int32_t n, const fit_frame *frame, bool second)
 {
     const double *origin = point_of(input, order[0], second);

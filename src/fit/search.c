@@ -37,7 +37,7 @@
 
 /* ---- scores ---- */
 
-/* The sum of a multiple of four values, in four sums of every fourth. */
+/* The sum of n values, a multiple of four, as four partial sums: value i goes into sum i modulo 4. */
 static double sum_by_four(const double *values, int32_t n)
 {
     double a = 0, b = 0, c = 0, d = 0;
@@ -45,8 +45,8 @@ static double sum_by_four(const double *values, int32_t n)
     return (a + b) + (c + d);
 }
 
-/* Adds the score of up to BLOCK pairs: loops that compilers turn into vectors, which count in doubles for the same
- * reason. */
+/* Adds the score of up to BLOCK pairs. Compilers turn the loops into vector code; inliers are counted in doubles so
+ * that all lanes have one width. */
 static void score_add(fit_score *sum, const double *error2, int32_t n, double threshold2)
 {
     double cost[BLOCK + 3], count[BLOCK + 3], cutoff2 = FIT_CUTOFF2 * threshold2, inverse = 1 / cutoff2;
@@ -114,8 +114,8 @@ static sprt sprt_for(double wrong, double good)
     return (sprt){outlier / (outlier + inlier), log_bound / (outlier + inlier)};
 }
 
-/* Whether a model costs as much as `worst_cost` or more, since too few pairs are within the cutoff; beyond it each
- * costs 1. While no model is right, this leaves few to score. */
+/* Whether a model costs at least `worst_cost`, because too few pairs are within the cutoff: a pair beyond the cutoff
+ * costs 1. While no right model is known, most models are dropped here, before they are scored. */
 static bool costs_too_much(const fit_kind *kind, const fit_pairs *pairs, const double *model, double worst_cost)
 {
     return kind->count_near && pairs->rough && worst_cost < pairs->n &&
@@ -233,7 +233,7 @@ static int32_t samples_for_good(const fit_kind *kind, int32_t inliers, int32_t n
     return share * LEAST_SAMPLES > GOOD_SAMPLES ? (int32_t)ceil(GOOD_SAMPLES / share) : LEAST_SAMPLES;
 }
 
-/* How many samples find whatever chance could not explain among all pairs. */
+/* How many samples are needed to find a model with the fewest inliers that chance does not explain among all pairs. */
 static int32_t samples_for_least(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits,
                                  const fit_scratch *scratch)
 {

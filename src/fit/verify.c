@@ -83,7 +83,8 @@ static int32_t *place_find(const fit_pairs *pairs, int32_t *table, size_t mask, 
     return &table[at];
 }
 
-/* Enters the slot, unless the table has its place already; then false. The hash of a cell is a sum over the axes. */
+/* Enters the slot and returns true, unless the table has its place already. The hash of a cell is a sum over the
+ * axes. */
 static bool new_place(const fit_pairs *pairs, int32_t *table, size_t mask, int32_t s)
 {
     static const uint64_t odd[4] = {0x9e3779b97f4a7c15u, 0xbf58476d1ce4e5b9u, 0x94d049bb133111ebu, 0xd6e8feb86659fd93u};
@@ -133,7 +134,8 @@ static uint64_t cell_of(const fit_pairs *pairs, int32_t s, double cells)
     return (uint64_t)(x + 2000000001) << 32 | (uint32_t)y; /* never 0, which is a free place */
 }
 
-/* The same with the cell of the scene point, whose side is as large a share of the extent of the points. */
+/* The same, together with the cell of the scene point. Its side is the same share of the extent of the scene points as
+ * a cell of image 2 is of the extent of its points. */
 static uint64_t scene_cell_of(const fit_pairs *pairs, int32_t s, double cells)
 {
     double scene = cells / (pairs->pixel * pairs->frame2.scale);
@@ -190,7 +192,7 @@ bool kbi_fit_significant(const fit_kind *kind, const fit_pairs *pairs, const fit
     int32_t *places = scratch->part.slot, inliers = count_cells(pairs, places, found->places, false, scratch);
     if (believable(kind, pairs, pairs->n, inliers)) return true;
     if (!believable(kind, pairs, independent_pairs(pairs, scratch), inliers)) return false;
-    kbi_fit_places(pairs, scratch->list.slot, found->score.count, scratch, places); /* as they were */
+    kbi_fit_places(pairs, scratch->list.slot, found->score.count, scratch, places); /* overwritten by the count */
     return true;
 }
 

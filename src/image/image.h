@@ -64,7 +64,7 @@ kb_status kbi_pyramid_single(kbi_pyramid *levels, const kb_image *gray, kb_works
 void kbi_pyramid_advance(const kbi_pyramid *levels, const struct kbi_image_kernels *kernels, int32_t level);
 
 /* ---- integral image ---- (width + 1) x (height + 1) sums modulo 2^32: a box's sum is exact whenever it is below
- * 2^32, whatever the image's size. */
+ * 2^32, for images of any size. */
 typedef struct kbi_integral {
     const uint32_t *sums;
     int32_t width, height; /* of the image */

@@ -38,7 +38,7 @@ void kbi_similarity_table(size_t row_bytes, uint32_t *table)
 }
 
 typedef struct bag_buffers {
-    uint32_t *leaves;         /* of each place: a row, or a row and one of the words it is near to */
+    uint32_t *leaves;         /* the leaf of each place; a place is a row, or a row with one of the words near to it */
     size_t places, per_row;
     uint64_t *order, *spare;  /* word << 32 | place */
     kbi_bit_counter counter;

@@ -83,7 +83,7 @@ static inline uint32_t kbi_directory_word(const kbi_segment *s, size_t i)
 {
     return kbi_get_u32(s->directory + i * KBI_DIRECTORY_ROW);
 }
-/* Entries of the directory's row i; held inside the segment whatever the bytes are. */
+/* The range of entries of row i of the directory. Damaged bytes give an empty range, never one outside the segment. */
 static inline void kbi_directory_range(const kbi_segment *s, size_t i, uint64_t *begin, uint64_t *end)
 {
     *begin = i == 0 ? 0 : kbi_get_u64(s->directory + (i - 1) * KBI_DIRECTORY_ROW + 8);

@@ -11,7 +11,7 @@
 #define IMAGE 56
 static const uint8_t magic[8] = {0x8b, 'K', 'B', 'I', '\r', '\n', 0x1a, '\n'};
 
-/* How long each part is. */
+/* The length of each part. */
 typedef struct layout {
     uint64_t vocabulary, images, names, words, entries, kept; /* numbers: bytes of vocabulary and names; else counts */
     uint64_t row_bytes;
@@ -267,8 +267,8 @@ static kb_status read_origin(const uint8_t *header, kb_features *origin, kb_erro
     return KB_OK;
 }
 
-/* Where the next name and the next kept row begin: names follow each other, so that reading all of them takes the time
- * of reading the file once, whatever it says. */
+/* Where the next name and the next kept row begin. Names must follow each other, so that reading all names takes no
+ * longer than reading the file once, even when the file is forged. */
 typedef struct cursor {
     uint64_t name, kept;
 } cursor;

@@ -6,10 +6,10 @@
 
 #include <math.h>
 
-#define PROBES 2 /* by default. A number that fell as the index grows would make scores fall with it. */
-#define HEAD_NEAR 14 /* of the 64 bits of two heads may differ */
-#define POOL 4
-#define SAMPLE_ROWS 512
+#define PROBES 2        /* by default; it does not depend on the size of the index, since scores depend on it */
+#define HEAD_NEAR 14    /* how many of the 64 bits of two heads may differ */
+#define POOL 4          /* images per image to be verified that are compared with a sample of the query's rows */
+#define SAMPLE_ROWS 512 /* rows of that sample */
 #define LIST_PART 2048 /* entries whose heads are compared with the query's together */
 
 typedef struct query {
@@ -252,7 +252,7 @@ static kb_status sample_rows(const kb_features *f, kb_workspace *ws, kb_features
     return KB_OK;
 }
 
-/* Moves the most similar of n results to the front, and the next behind it, `front` times. */
+/* Moves the `front` most similar of n results to the front, the most similar one first. */
 static void most_similar_first(kb_index_result *results, double *similarity, size_t n, size_t front)
 {
     for (size_t k = 0; k < front && k < n; k++) {

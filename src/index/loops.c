@@ -5,12 +5,12 @@
  *
  * How high a score is depends on scene, vocabulary and number of keypoints. The measure is the sequence itself: the
  * median score of an image with the one before it. Places that look alike, such as the doors of a corridor, may well
- * fit geometrically; but then they are alike to several places. So a loop must have clearly more similar matches than
- * the most similar images of other places, those of the last images too; less clearly where they are far more similar
- * than the matches of unrelated photographs, more clearly where there are few images to compare with. The place of the
- * query goes back as long as images are similar to it; where nothing shows another place, only nearly the same view is
- * a loop. A place that was returned to is one with its first pass, so that a third pass does not find the second to be
- * another place.
+ * fit geometrically; but then they resemble several places. So the matches of a loop must be clearly more similar than
+ * the matches of the most similar images of other places, the last images included. A smaller margin is enough where
+ * they are far more similar than the matches of unrelated photographs, a larger one is asked for where there are few
+ * images to compare with. The query's own place reaches back over the last images for as long as these are similar to
+ * it. Where no image shows another place, only nearly the same view is a loop. A place that was returned to counts as
+ * one place with its first pass, so that a third pass does not take the second for another place.
  *
  * A loop must have a plane, too: a homography with min_places places. Epipolar lines alone are met by any row of doors.
  *
@@ -24,13 +24,13 @@
 #include <math.h>
 
 #define CANDIDATES 64
-#define CERTAIN_SCORE 0.03    /* candidates need no more, however similar neighbours are, as in a slow video */
-#define CERTAIN_VERIFIED 0.04 /* the score after verification that is enough where no other place has nearly as much */
-#define NEARLY 1.2            /* it must be so many times that of other places, */
-#define ALONE 0.3             /* what it must be where there is no other place to compare with */
-#define DISTINCT 1.5          /* or, where it is not certain, so many times, */
-#define FEW_OTHERS 5          /* or, with fewer images of other places to compare with, */
-#define DISTINCT_AMONG_FEW 2.0
+#define CERTAIN_SCORE 0.03    /* enough for a candidate, however similar neighbours are, as they are in a slow video */
+#define CERTAIN_VERIFIED 0.04 /* from this score after verification on, NEARLY is asked for, else DISTINCT */
+#define NEARLY 1.2            /* min ratio of the loop's score to the best score of other places */
+#define DISTINCT 1.5          /* the same for a score below CERTAIN_VERIFIED */
+#define DISTINCT_AMONG_FEW 2.0 /* the same with fewer than FEW_OTHERS images of other places to compare with */
+#define FEW_OTHERS 5
+#define ALONE 0.3             /* min score where there is no other place to compare with */
 
 struct kb_loop_detector {
     kb_index *index;
@@ -129,7 +129,7 @@ static void neighbour_forget(kb_loop_detector *d, double score)
     memmove(d->neighbours + at, d->neighbours + at + 1, (--d->count - at) * sizeof *d->neighbours);
 }
 
-/* The results but the last images, which are no candidates, in their order. */
+/* The candidates in the order of results: all images but the last `window` ones. */
 static size_t candidates_keep(const kb_loop_detector *d, const kb_index_result *results, size_t count,
                               kb_index_result *candidates)
 {
@@ -265,7 +265,7 @@ static kb_status check_others(const kb_loop_detector *d, const kb_features *f, c
     return KB_OK;
 }
 
-/* *neighbour is the score that was noted, if one was. */
+/* *neighbour receives the score with the image before, when one was noted. */
 static kb_status find_loop(kb_loop_detector *d, const kb_features *f, kb_workspace *ws, kb_loop *loop,
                            double *neighbour, kb_error *error)
 {

@@ -91,7 +91,7 @@ void kbi_segments_walk(const kb_index *index, size_t first, size_t count, const 
         for (size_t i = 0; i < count; i++)
             if (cursor[i] < segments[i].words && kbi_directory_word(&segments[i], cursor[i]) == word)
                 entries += walk_list(index, &segments[i], cursor[i]++, visitor);
-        if (entries == before) continue; /* a list without entries leaves no trace */
+        if (entries == before) continue; /* a list without entries has no row in the directory */
         words++;
         if (visitor->word) visitor->word(visitor->self, (uint32_t)word, entries);
     }

@@ -45,7 +45,7 @@ static uint32_t nearest_child(const assignment *a, const uint8_t *row, uint32_t 
     return first + chosen;
 }
 
-/* Rows of a batch descend together, a level at a time: what one has to wait for, the next does not. */
+/* Rows of a batch descend together, a level at a time: while one row waits for memory, the next ones are compared. */
 #define BATCH 32
 typedef struct batch {
     uint32_t node[BATCH], depth[BATCH], path[BATCH][KBI_MAX_DEPTH];

@@ -61,7 +61,7 @@ void kbi_frame_point(const kbi_frame *frame, double *x, double *y)
     *y = (frame->y + 0.5) * factor - 0.5;
 }
 
-/* False for a frame that has left the image or has become too large: steps may lead anywhere, NaN too. */
+/* False for a frame that has left the image, has become too large or is not a number: steps may lead anywhere. */
 static bool frame_is_sane(const kbi_frame *f, const kbi_pyramid *levels)
 {
     for (int i = 0; i < 4; i++)
@@ -101,7 +101,7 @@ static void lattice_make(lattice *l, const kbi_frame *f, const kbi_pyramid *leve
     l->down[1] = to_fixed(f->a[3]);
 }
 
-/* Whether the neighbours of all samples are pixels; it suffices that the corners have theirs. */
+/* Whether the four pixels around every sample exist; it suffices to look at the samples in the corners. */
 static bool lattice_inside(const lattice *l, int32_t side)
 {
     for (int corner = 0; corner < 4; corner++) {

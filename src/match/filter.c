@@ -14,8 +14,8 @@
  * compared with at most NEIGHBOURS others in either direction: time and memory grow linearly with the number of
  * matches wherever they lie. All of it is single IEEE operations in a fixed order.
  *
- * Comparisons are most of the time, and nearly all of them fail, so they are made without branches, a block at a time,
- * on columns (filter_block.h). The square root is left to the pairs that pass a bound without one. */
+ * Comparisons take most of the time, and nearly all of them fail. So they are made without branches, a block at a time,
+ * on columns (filter_block.h); the square root is taken only for pairs that pass a bound without one. */
 #include <math.h>
 
 #include "common/features.h"
@@ -30,6 +30,7 @@
 #define NEIGHBOURS 24
 #define SLACK 0.25f
 #define FAR 1e6f /* px: keypoints beyond never match */
+
 typedef struct filter_node {
     float value[KBI_FILTER_COLUMNS];
     int32_t match; /* index in the caller's list */
@@ -73,7 +74,7 @@ static bool filter_usable(const kb_keypoint *k)
     return fabsf(k->x) < FAR && fabsf(k->y) < FAR && k->size > 0 && k->size < FAR && fabsf(k->angle) <= 3600;
 }
 
-/* All of a node but the similarity's direction; *angle receives that, not negative. */
+/* Fills a node but for the direction of its similarity, which *angle receives, from 0 on. */
 static bool filter_node_of(const kb_keypoint *a, const kb_keypoint *b, int32_t match, filter_node *out, double *angle)
 {
     if (!filter_usable(a) || !filter_usable(b)) return false;
@@ -133,8 +134,8 @@ static void filter_count_between(const filter_job *job, int32_t min, int32_t i, 
     }
 }
 
-/* Counts support as far as `min`. Every pair of neighbours once: with what follows in the cell and the cell to the
- * right, and with the row below. What was dropped takes no part: it would find no support among what was kept. */
+/* Counts support up to `min`. Every pair of neighbours is compared once: a match with the matches that follow it in its
+ * cell and in the cell to the right, and with the row of cells below. Dropped matches take no part. */
 static void filter_count_support(const filter_job *job, int32_t min)
 {
     const int32_t *start = job->grid.start, columns = job->grid.columns, rows = job->grid.rows;

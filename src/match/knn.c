@@ -23,7 +23,7 @@ static bool neighbour_before(float distance, int32_t index, const kb_neighbour *
     return than->index < 0 || distance < than->distance || (distance == than->distance && index < than->index);
 }
 
-/* Into the list of the k best, which is sorted. */
+/* Inserts a neighbour into the sorted list of the k nearest. */
 static void neighbour_insert(kb_neighbour *list, int32_t k, float distance, int32_t index)
 {
     int32_t i = k - 1;

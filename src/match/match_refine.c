@@ -10,7 +10,7 @@
 #include "match/match.h"
 
 #define REGION 0.7 /* width, of scale x size */
-#define LEAST_AREA 0.25 /* the area of the region in b may change by so much, or by its inverse */
+#define LEAST_AREA 0.25 /* the area of the region in b may become this share of what it was, or grow by the inverse */
 
 typedef struct refine_job {
     kb_refine_options o;
@@ -81,7 +81,7 @@ static void refine_piece(void *context, int32_t piece)
     for (size_t i = kbi_piece(job->n, job->pieces, piece); i < end; i++) refine_match(job, i);
 }
 
-/* Some per thread, since matches differ in the steps they take. */
+/* Several pieces per thread, since matches differ in the number of steps that they take. */
 static int32_t refine_pieces(size_t n, int32_t threads)
 {
     size_t max = threads > 1 ? 4 * (size_t)threads : 1, pieces = n / 64 + 1;

@@ -69,7 +69,7 @@ static size_t list_region(const kbi_candidate_search *s, const kbi_region *r, in
     }
 }
 
-/* The columns of a row of cells that a strip reaches; one more on either side, for what rounding may lose. */
+/* The columns of a row of cells that a strip reaches, and one more on either side, in case that rounding loses one. */
 static void strip_columns(const kbi_point_grid *g, const kbi_strip *l, int32_t y, int32_t *left, int32_t *right)
 {
     float y0 = g->y0 + (float)y / g->inverse, y1 = y0 + 1 / g->inverse, low = INFINITY, high = -INFINITY;

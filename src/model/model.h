@@ -136,7 +136,7 @@ uint32_t kbi_model_revision(kb_kind kind, kb_sampler sampler);
 /* The id of a checked spec under a revision; 0 is the first. */
 uint64_t kbi_model_id(const kb_model_spec *spec, uint32_t revision);
 
-/* Built-in model files, compiled in. Ends with a NULL name. */
+/* A built-in model file. The list of them, which the build makes, ends with a NULL name. */
 typedef struct kbi_builtin_table {
     const char *name;
     const unsigned char *data;

@@ -18,13 +18,13 @@
 #include "match/kernels.h"
 #include "pair/verify.h"
 
-#define SAMPLE 256      /* inliers that are looked at, at most */
-#define DEVIATIONS 1.5  /* by which another place must be further */
-#define REPEATED 0.15   /* share of distinct inliers that repetition has */
+#define SAMPLE 256      /* max number of inliers that are examined */
+#define DEVIATIONS 1.5  /* standard deviations by which any other place must be further */
+#define REPEATED 0.15   /* share of inliers on repeated things that are distinct by chance */
 #define EXCESS 3.0      /* standard deviations above that share, */
-#define FEW 0.125       /* or twice as many where fewer of the matches are inliers */
-#define SPOTS 5         /* where distinct inliers must be, */
-#define SPOT_PX 32.0f   /* so far apart in both images */
+#define FEW 0.125       /* or twice as many where a smaller share of the matches are inliers */
+#define SPOTS 5         /* min number of spots with a distinct inlier */
+#define SPOT_PX 32.0f   /* min distance between two spots, in both images */
 #define BLOCK 512       /* rows compared at once */
 
 typedef struct image_view {

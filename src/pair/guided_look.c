@@ -7,7 +7,7 @@
 #include "pair/pair.h"
 
 #define RADIUS 2.0f    /* thresholds on either side of a line */
-#define MIN_RATIO 0.9f /* of the second neighbour along the line, unless the caller has one */
+#define MIN_RATIO 0.9f /* max ratio to the second neighbour along the line, unless the caller gives one */
 #define LEVELS 32      /* of pyramids */
 
 /* ---- the geometry ---- */
@@ -47,7 +47,8 @@ static kb_keypoint *without_distortion(const pair_job *job, int which)
 
 /* ---- levels ---- */
 
-/* How many levels higher the keypoints of image b lie: all but a tenth of the inliers at either end, and one more. */
+/* The range of octave differences from image a to image b, without a tenth of the inliers at either end, and one level
+ * wider on both sides. */
 static void level_range(const pair_job *job, const pair_look *found, int32_t range[2])
 {
     int32_t count[2 * LEVELS + 1] = {0}, total = 0, below = 0;

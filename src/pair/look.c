@@ -22,7 +22,7 @@ kb_features kbi_pair_view(const pair_job *job, const pair_side *side, kb_keypoin
     return f;
 }
 
-/* kb_orient's angles, where the detector has no angle per place: SIFT gives a keypoint per direction. */
+/* Angles by kb_orient, for detectors without one angle per place: SIFT gives a keypoint per direction. */
 static kb_status orient_side(pair_job *job, pair_side *side)
 {
     kb_orient_options o;
@@ -131,7 +131,7 @@ kb_status kbi_pair_fit(const pair_job *job, pair_look *out)
     return status;
 }
 
-/* All but the fit. */
+/* A look without the fit. */
 static kb_status describe_and_match(pair_job *job, pair_look *out)
 {
     kb_status status = KB_OK;
@@ -150,10 +150,10 @@ kb_status kbi_pair_look(pair_job *job, pair_look *out)
     return status == KB_OK ? kbi_pair_fit(job, out) : status;
 }
 
-#define STRONGEST 400  /* keypoints of each image, which come first */
-#define TURNED 0.25    /* of their matches that the filter keeps; half and more of an upright pair */
+#define STRONGEST 400  /* the first keypoints of each image, which are matched to see whether the pair is turned */
+#define TURNED 0.25    /* share of their matches that the filter keeps in a turned pair; an upright one keeps half */
 
-/* Their rows are the first ones of the upright look, which goes on from there. */
+/* The upright look that may follow keeps these rows and describes only the other keypoints. */
 kb_status kbi_pair_looks_turned(pair_job *job, pair_look *spare, bool *turned)
 {
     pair_side *a = &job->sides[0], *b = &job->sides[1];

@@ -2,11 +2,11 @@
 /* Shared by the files of this module. Two images become matches and geometry by looks, each of which describes the same
  * keypoints with other angles, matches, filters and fits:
  *
- *     upright    no angles: most photographs are taken upright, and angles of keypoints are the noisiest numbers
- *     oriented   an angle per keypoint, where upright verifies nothing
+ *     upright    no angles: most photographs are taken upright, and the angles of keypoints are noisy
+ *     oriented   an angle per keypoint, where the upright look verifies nothing
  *     rotated    one rotation for the whole pair, found by one of the other looks
- *     warped     after a homography: image b warped into image a, with keypoints of its own
- *     guided     after an epipolar geometry: matches along lines
+ *     warped     after a homography: image b is warped into image a and gets keypoints of its own
+ *     guided     after an epipolar geometry: matches are sought along lines
  *
  *     pair.c             the public call: options, buffers, the order of looks
  *     look.c             one look
@@ -30,7 +30,7 @@ typedef struct pair_side {
     void *rows;    /* bytes, or floats where the model gives them */
     kb_look described; /* the angles of the rows; 0: none yet */
     float rotation;
-    size_t rows_n;     /* how many there are of them */
+    size_t rows_n;     /* how many rows there are */
 } pair_side;
 
 /* What a look gave. */
@@ -58,27 +58,28 @@ typedef struct pair_job {
     size_t capacity; /* of keypoints */
     kb_point_pair *points;
     float *quality;
-    int32_t looks; /* how many were tried so far, */
-    int32_t tried; /* and which */
+    int32_t looks; /* how many looks were tried so far */
+    int32_t tried; /* which looks, as KB_LOOK_* */
     kb_workspace *workspace;
     kb_error *error; /* the caller's */
 } pair_job;
 
 /* ---- look.c ---- */
 
-/* A side as the library takes it, to read and to fill; and others of its keypoints, or NULL. */
+/* A side as kb_features, to read and to fill. keypoints: instead of the side's own; NULL: its own. */
 kb_features kbi_pair_view(const pair_job *job, const pair_side *side, kb_keypoint *keypoints);
 
 /* Describes both sides with the angles of out->look, matches, filters and fits. */
 kb_status kbi_pair_look(pair_job *job, pair_look *out);
-/* Its steps. Sets the angles with which a look describes a side; describes it, unless its rows have these angles. */
+/* The steps of a look: the first sets the angles of a side's keypoints, the second describes the side, unless its rows
+ * have these angles. */
 kb_status kbi_pair_set_angles(pair_job *job, int which, const pair_look *look);
 kb_status kbi_pair_describe(pair_job *job, int which, const pair_look *look);
-/* The rows of the keypoints as they are, from one on. */
+/* Describes the keypoints of a side from number `from` on, with the angles that they have. */
 kb_status kbi_pair_describe_side(const pair_job *job, const pair_side *side, size_t from);
 /* Whether upright rows of the strongest keypoints find hardly any matches that the filter keeps. */
 kb_status kbi_pair_looks_turned(pair_job *job, pair_look *spare, bool *turned);
-/* Drops matches, unless the options keep them; what there was becomes out->candidates. */
+/* Filters the matches, unless the options forbid it; their number before becomes out->candidates. */
 kb_status kbi_pair_filter(const pair_job *job, pair_look *out);
 kb_status kbi_pair_fit(const pair_job *job, pair_look *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels of AVX2 that gain by AVX-512: twice as many registers, masks, and wider vectors where these pay. The
+/* The templates of AVX2 that gain by AVX-512: by twice as many registers, masks, and wider vectors where these pay. The
  * tables are in kernels_avx512.c. */
 #include "simd/kernels.h"
 

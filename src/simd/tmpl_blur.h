@@ -6,7 +6,7 @@
 #include "detect/sift.h"
 #include "simd/vec.h"
 
-/* `vecs` vecs from `at` on, all taps while the sums are in registers. */
+/* Blurs `vecs` vecs of the row from `at` on; their sums stay in registers over all taps. */
 VEC_INLINE void blur_at(const uint16_t *const *a, const uint16_t *const *b, const kbi_blur *blur, int32_t at, int vecs,
                         uint16_t *out)
 {

@@ -3,7 +3,7 @@
  * VEC_LANES patches at once.
  *
  * The patches are transposed: sample (x, y) of all of them is one vec. An integral image then costs two additions
- * per sample and a box four loads, whatever its position and the content of the patches. Of every integral image
+ * per sample and a box four loads, for every position of the box. Of every integral image
  * only the current row is kept, so that the rows of all channels fit the first-level cache: where a box begins, the sum
  * above it is put aside, and where it ends, it is subtracted. Template over simd/vec.h. */
 #ifndef KBI_TMPL_BOXES_H

@@ -14,7 +14,7 @@
 
 #define ROW_UNITS (KB_OCTAVE_SIDE / 2)
 
-/* A row of samples, two in a unit; the last sample once more. */
+/* A row of samples, two in a unit, and the last sample once more. */
 typedef vec sample_row[ROW_UNITS + 1];
 
 /* Of the last rows, row y is at y modulo SAMPLE_ROWS. */
@@ -54,7 +54,7 @@ VEC_INLINE vec right_of(const vec *row, int i)
     return v_or(v_shr(v_load(row + i), 8), v_shl(v_load(row + i + 1), 8));
 }
 
-/* Rows a and b, between `up` and `down`, as a row of cells onto the integral images of all channels. */
+/* Adds rows a and b, which lie between `up` and `down`, as a row of cells to the integral images of all channels. */
 VEC_TARGET static void sum_cells_row(const vec *up, const vec *a, const vec *b, const vec *down, vec *sums,
                                      norm_sums *norms)
 {

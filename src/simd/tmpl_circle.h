@@ -9,7 +9,7 @@
 
 #define FRONT(a, b, c, d) {4 * a, 4 * a + 1, 4 * a + 2, 4 * a + 3, 4 * b, 4 * b + 1, 4 * b + 2, 4 * b + 3, \
                            4 * c, 4 * c + 1, 4 * c + 2, 4 * c + 3, 4 * d, 4 * d + 1, 4 * d + 2, 4 * d + 3}
-/* Which lanes come first, for every set of lanes; the others follow. */
+/* For every set of lanes, the order that moves them to the front. */
 static const uint8_t lanes_first[16][16] = {
     FRONT(0, 1, 2, 3), FRONT(0, 1, 2, 3), FRONT(1, 0, 2, 3), FRONT(0, 1, 2, 3), FRONT(2, 0, 1, 3), FRONT(0, 2, 1, 3),
     FRONT(1, 2, 0, 3), FRONT(0, 1, 2, 3), FRONT(3, 0, 1, 2), FRONT(0, 3, 1, 2), FRONT(1, 3, 0, 2), FRONT(0, 1, 3, 2),

@@ -36,7 +36,7 @@ VEC_INLINE uint32_t extrema_mask(const extrema_rows *r, int32_t at)
     return top | bottom;
 }
 
-/* Those from `from` on, of 32 places of which the last is before `end`. */
+/* The extrema among 32 places from `from` on, as far as they are before `end`. */
 VEC_INLINE uint64_t extrema_from(const extrema_rows *r, int32_t from, int32_t end)
 {
     int32_t at = kbi_min_i(from, end - VEC_LANES), seen = from - at;

@@ -2,9 +2,9 @@
 /* FAST scores and their peaks, one pixel per byte: kbi_fast_row and kbi_peaks_row (src/detect/fast_rows.h). Template
  * over simd/vec.h.
  *
- * Whether a vec of pixels may hold a corner is as good as random in textured images, and a processor that has to guess
- * loses the time of several vecs. So first all vecs of a stretch are asked, without a branch, whether they may hold a
- * bright or a dark one; then those that may are taken one after the other, and only the sides that are needed. */
+ * Whether a vec of pixels may hold a corner cannot be predicted in textured images, and a wrong prediction costs the
+ * processor the time of several vecs. So all vecs of a stretch are first tested for a possible bright or dark corner,
+ * without a branch. The vecs that pass are then scored one after the other, only for the sides that passed. */
 #ifndef KBI_TMPL_FAST_H
 #define KBI_TMPL_FAST_H
 
@@ -94,7 +94,7 @@ VEC_INLINE int32_t ask_pairs(const fast_job *f, int32_t x, int32_t last, uint64_
 }
 #endif
 
-/* The arcs as src/detect/fast_rows.h has them, those that are brighter or those that are darker: their scores. */
+/* Scores by the arcs of src/detect/fast_rows.h, of brighter or of darker pixels. */
 VEC_INLINE vec bright_scores(const vec v[KBI_FAST_CIRCLE], vec centre, vec threshold)
 {
     vec two[8], best = v_zero();
@@ -201,7 +201,7 @@ VEC_INLINE uint64_t scored_vecs(const uint8_t *score, int32_t start, int32_t end
     return scored;
 }
 
-/* Of the vecs with a score most have no peak or one: that one is written without asking whether it is there. */
+/* Most vecs with a score have no peak or one, so the first is written without testing whether it exists. */
 VEC_KERNEL int32_t KERNEL(peaks_row)(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width,
                                      uint16_t *x)
 {

@@ -38,7 +38,7 @@ VEC_KERNEL void KERNEL(gradient_cells)(const uint8_t *centre, ptrdiff_t stride, 
 
 VEC_INLINE vec_floats gradient_floats(vec_ints v) { return __builtin_convertvector(v, vec_floats); }
 
-/* Of row i, GRADIENT_LANES gradients from `at` on. */
+/* GRADIENT_LANES gradients of row i, from `at` on. */
 VEC_INLINE void gradient_row_at(const gradient_smoothed *s, int i, int at, vec_floats out[KBI_GRADIENT_SUMS])
 {
     vec_floats across;
@@ -81,7 +81,7 @@ VEC_KERNEL void KERNEL(gradient_sums)(const uint16_t *cells, float *out)
     }
 }
 
-/* Of the directions in which h is at its top, the first: the others become numbers that are larger than all. */
+/* The first of the directions in which h is largest: the other directions become numbers above all directions. */
 VEC_INLINE int32_t gradient_highest(const vec_floats h[KBI_GRADIENT_DIRECTIONS / GRADIENT_LANES])
 {
     static const uint16_t step[2 * 16] = {0, 0, 1, 1, 2,  2,  3,  3,  4,  4,  5,  5,  6,  6,  7,  7,

@@ -2,12 +2,11 @@
 /* The rows of src/detect/hessian_rows.h for AVX2 and AVX-512.
  *
  * Rows of bytes, and the two products of a determinant, are interleaved, so that one instruction multiplies pairs and
- * adds them. Interleaving works within 128 bits: what belongs to the lower and the upper half is put in order at the
- * end.
+ * adds them. Interleaving works within 128 bits, so the halves of the results are put in order at the end.
  *
- * Peaks: as for FAST (simd/tmpl_fast.h) all vecs of a stretch are first asked the cheap question, without a branch: the
- * limit and the neighbours above and below, which need no line of the cache twice. Then those that pass are taken one
- * after the other. */
+ * Peaks: as for FAST (simd/tmpl_fast.h) all vecs of a stretch first take a cheap test without a branch, against the
+ * limit and the neighbours above and below, whose loads do not cross lines of the cache. The vecs that pass are then
+ * examined one after the other. */
 #ifndef KBI_TMPL_HESSIAN_H
 #define KBI_TMPL_HESSIAN_H
 
@@ -16,7 +15,6 @@
 
 #define WORDS (VEC_LANES / 2) /* determinants of a vec */
 #define WORDS_STRETCH 64      /* vecs */
-
 
 #ifdef KBI_VEC_AVX512
 #    define hessian_low8(a, b) _mm512_unpacklo_epi8(a, b)
@@ -64,7 +62,7 @@ VEC_INLINE void store_words_in_order(uint16_t *to, vec low, vec high)
 
 /* ---- blur ---- */
 
-/* Weights of the rows above and below, by their distance, of which two rows side by side differ by one. */
+/* The weights of ten rows for the upper of two blurred rows, and shifted by one for the lower. */
 static const uint8_t hessian_weight[] = {0, KBI_HESSIAN_W4, KBI_HESSIAN_W3, KBI_HESSIAN_W2, KBI_HESSIAN_W1,
                                          KBI_HESSIAN_W0, KBI_HESSIAN_W1, KBI_HESSIAN_W2, KBI_HESSIAN_W3,
                                          KBI_HESSIAN_W4, 0};
@@ -109,8 +107,8 @@ VEC_INLINE void blur_across_row(const uint16_t *c, int32_t width, uint16_t *out)
 {
     int32_t x = 0;
 #ifdef KBI_VEC_AVX512
-    /* Half of what lies between two vecs is loaded, which takes a line of the cache twice, and half shuffled: neither
-     * waits for the other. */
+    /* Of the vecs that begin between `here` and `next`, half are loaded, although they cross lines of the cache, and
+     * half are shuffled, so that loads and shuffles run side by side. */
     vec here = v_loadu(c);
     for (; x + 2 * VEC_LANES <= width + 2 * KBI_HESSIAN_BLUR; x += VEC_LANES) {
         const uint16_t *at = c + x;
@@ -164,7 +162,7 @@ VEC_KERNEL void KERNEL(hessian_row)(const uint16_t *above, const uint16_t *middl
         return;
     }
 #ifdef KBI_VEC_AVX512
-    /* What lies two columns apart is loaded once, beginning one column before the row, where lines of the cache do. */
+    /* Columns two apart are loaded once: loads begin one column before the row, which is aligned to the cache. */
     vec here = v_loadu(middle - 1), slope = v_sub(v_loadu(above - 1), v_loadu(below - 1));
     for (; x + 2 * VEC_LANES <= width + 2; x += VEC_LANES) {
         const int32_t next = x + VEC_LANES - 1;
@@ -231,7 +229,7 @@ VEC_INLINE uint32_t determinants_promise(const int32_t *above, const int32_t *mi
     return words_above(here, words_max(v_loadu(above), below_limit)) & ~words_above(v_loadu(below), here);
 }
 
-/* Bits of the vecs from `start` on with a promise. The last one overlaps the one before. */
+/* Bits of the vecs from `start` on that pass the cheap test. The last vec overlaps the one before. */
 VEC_INLINE uint64_t promising_vecs(const int32_t *above, const int32_t *middle, const int32_t *below, int32_t start,
                                    int32_t vecs, int32_t last, vec below_limit)
 {

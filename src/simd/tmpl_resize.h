@@ -2,7 +2,7 @@
 /* A row of a pyramid's next level: kbi_blend_rows and kbi_resize_row (src/detect/resize_rows.h). Template over
  * simd/vec.h.
  *
- * Eight neighbours of the smaller row lie within 16 pixels of the larger: a load and a shuffle bring their pairs. */
+ * Eight neighbours of the smaller row lie within 16 pixels of the larger: one load and one shuffle give their pairs. */
 #ifndef KBI_TMPL_RESIZE_H
 #define KBI_TMPL_RESIZE_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kbi_resize_row by VPERMB: 32 neighbours of the smaller row lie within 64 pixels of the larger, as the factor is at
- * most 2. A load and a lookup bring their pairs. At the end of the row masks keep loads and stores inside of it. */
+ * most 2: one load and one lookup give the pairs of all of them. At the end of the row masks keep loads and stores
+ * inside the row. */
 #ifndef KBI_TMPL_RESIZE_VBMI_H
 #define KBI_TMPL_RESIZE_VBMI_H
 

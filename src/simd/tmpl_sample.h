@@ -5,8 +5,8 @@
  * Scattered loads are slow, so the window of a tile is loaded into registers (7 rows are enough for most) and
  * shuffles look the pixels up.
  *
- * Within a tile every sample is at a fixed offset from the window's corner, which is the least floor of its
- * positions: whole and fraction apart, the sum of two fractions is again 16 bits, and its carry moves the sample to
+ * Within a tile every sample is at a fixed offset from the window's corner, the min floor of the positions of its
+ * samples. Kept as whole and fraction, the sum of two fractions is again 16 bits, and its carry moves the sample to
  * the next pixel. Fractions are kept with their highest bit flipped, so that signed compares tell the carry and s =
  * floor(fraction / 1024) is fx - 32.
  *

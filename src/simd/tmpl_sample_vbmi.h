@@ -22,8 +22,9 @@ VEC_INLINE vec cut_two_tiles(const tile_plan *tiles, const two_tiles *c, vec fx,
     return v_mul_q15(v_add(v_add(t, b), slope), v_set(256));
 }
 
-/* Four tiles from `tile` on, 4 bytes per row of a tile: rows 0 1 of tiles 0 and 2, rows 2 3 of them, rows 0 1 of tiles
- * 1 and 3, ... fx and fy are those of the first two, and then of what follows. */
+/* Four tiles from `tile` on, 4 bytes per row of a tile: rows 0 and 1 of tiles 0 and 2, rows 2 and 3 of tiles 0 and 2,
+ * rows 0 and 1 of tiles 1 and 3, ... fx and fy are the fractions of the first two tiles, and become the fractions of the
+ * tiles behind the four. */
 VEC_INLINE vec cut_four_tiles(const sample_plan *plan, const two_tiles *c, vec *fx, vec *fy, int tile, int rows)
 {
     const vec step_x = v_set(2 * TILE * plan->a), step_y = v_set(2 * TILE * plan->b); /* modulo 1 px */

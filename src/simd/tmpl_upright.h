@@ -24,7 +24,7 @@ VEC_INLINE bool upright_serves(const kbi_sampling *s, const kbi_pyramid *levels)
 /* VEC_LANES neighbouring samples of every row. */
 typedef struct upright_columns {
     uint16_t index[VEC_LANES], weights[VEC_LANES]; /* two bytes each: of the pixel and of the one to its right */
-    int32_t first, step; /* the first of UPRIGHT_COLUMNS pixels for 8 samples, and from there to those of the others */
+    int32_t first, step; /* the first of the UPRIGHT_COLUMNS pixels of 8 samples, and the step to the next 8 samples' */
 } upright_columns;
 
 typedef struct upright_plan {
