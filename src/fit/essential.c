@@ -45,7 +45,7 @@ static bool decompose(const double *e, svd3 *out)
 }
 
 /* u_i v_j^T, times a factor, added to nine entries. */
-static void add_outer(const svd3 *d, int32_t i, int32_t j, double factor, double *sum)
+static void add_singular_pair(const svd3 *d, int32_t i, int32_t j, double factor, double *sum)
 {
     for (int32_t r = 0; r < 3; r++)
         for (int32_t c = 0; c < 3; c++) sum[3 * r + c] += factor * d->u[i][r] * d->v[j][c];
@@ -56,9 +56,9 @@ static int32_t essential_gauge(const double *e, double directions[FIT_GAUGE][FIT
     svd3 d;
     memset(directions, 0, FIT_GAUGE * sizeof directions[0]);
     if (!decompose(e, &d)) return 0;
-    for (int32_t k = 0; k < 3; k++) add_outer(&d, k, k, 1, directions[k]);
-    add_outer(&d, 0, 1, FIT_HALF_ROOT, directions[3]);
-    add_outer(&d, 1, 0, FIT_HALF_ROOT, directions[3]);
+    for (int32_t k = 0; k < 3; k++) add_singular_pair(&d, k, k, 1, directions[k]);
+    add_singular_pair(&d, 0, 1, FIT_HALF_ROOT, directions[3]);
+    add_singular_pair(&d, 1, 0, FIT_HALF_ROOT, directions[3]);
     return 4;
 }
 
@@ -68,8 +68,8 @@ static bool essential_retract(double *e)
     svd3 d;
     if (!decompose(e, &d)) return false;
     memset(e, 0, 9 * sizeof *e);
-    add_outer(&d, 0, 0, FIT_HALF_ROOT, e);
-    add_outer(&d, 1, 1, FIT_HALF_ROOT, e);
+    add_singular_pair(&d, 0, 0, FIT_HALF_ROOT, e);
+    add_singular_pair(&d, 1, 1, FIT_HALF_ROOT, e);
     return true;
 }
 
@@ -90,9 +90,9 @@ static bool poses_of(const double *e, essential_poses *out)
     memset(out, 0, sizeof *out);
     for (int32_t k = 0; k < 2; k++) {
         double turn = k ? -1 : 1;
-        add_outer(&d, 1, 0, turn, out->rotation[k]);
-        add_outer(&d, 0, 1, -turn, out->rotation[k]);
-        add_outer(&d, 2, 2, 1, out->rotation[k]);
+        add_singular_pair(&d, 1, 0, turn, out->rotation[k]);
+        add_singular_pair(&d, 0, 1, -turn, out->rotation[k]);
+        add_singular_pair(&d, 2, 2, 1, out->rotation[k]);
     }
     memcpy(out->translation, d.u[2], sizeof out->translation);
     return true;

@@ -53,7 +53,7 @@ static const kbi_option fit_options[] = {
 };
 
 /* kind: NULL for what the options name. */
-static kb_status read_options(const kb_fit_options *given, const fit_kind *kind, fit_settings *s, kb_error *error)
+static kb_status read_fit_options(const kb_fit_options *given, const fit_kind *kind, fit_settings *s, kb_error *error)
 {
     kb_fit_options *o = &s->o;
     if (KBI_STRUCT_READ(kb_fit_options, o, given) != KB_OK) return kbi_fail_struct(error);
@@ -218,8 +218,8 @@ static bool determined(const fit_kind *kind, const fit_pairs *pairs, const fit_l
     return true;
 }
 
-static kb_fit_result fit(const fit_settings *settings, const fit_pairs *pairs, const fit_scratch *scratch,
-                         fit_found *found)
+static kb_fit_result fit_prepared(const fit_settings *settings, const fit_pairs *pairs, const fit_scratch *scratch,
+                                  fit_found *found)
 {
     const kb_fit_options *o = &settings->o;
     const fit_kind *kind = settings->kind;
@@ -244,7 +244,7 @@ static void fit_rows(const fit_input *input, const fit_settings *settings, uint8
     fit_scratch scratch = scratch_in((double *)(void *)memory, n);
     report->result = kbi_fit_prepare(input, &settings->o, settings->kind, memory + n * SCRATCH_BYTES, &prepared);
     if (report->result != KB_FIT_FOUND) return;
-    report->result = fit(settings, &prepared, &scratch, &found);
+    report->result = fit_prepared(settings, &prepared, &scratch, &found);
     report->iterations = found.iterations;
     if (report->result == KB_FIT_FOUND) fill_report(settings->kind, &prepared, &scratch, &found, inliers, report);
 }
@@ -257,7 +257,7 @@ static kb_status fit_input_with(const fit_input *input, const fit_kind *kind, co
     kb_fit_report full;
     if (KBI_STRUCT_CHECK(kb_fit_report, report) != KB_OK) return kbi_fail_struct(error);
     size_t bytes = fit_bytes((size_t)input->n);
-    kb_status status = read_options(options, kind, &settings, error);
+    kb_status status = read_fit_options(options, kind, &settings, error);
     if (status != KB_OK) return status;
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);

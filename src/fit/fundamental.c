@@ -143,7 +143,7 @@ bool kbi_fit_oriented(const double *f, const fit_pairs *pairs, const int32_t *sa
     return positive == 0 || positive == n;
 }
 
-static int32_t solve(const fit_pairs *pairs, const int32_t *sample, double models[FIT_MAX_MODELS][FIT_MODEL])
+static int32_t fundamental_solve(const fit_pairs *pairs, const int32_t *sample, double models[FIT_MAX_MODELS][FIT_MODEL])
 {
     double a[7][9], first[9], other[9], cofactors[9], roots[3];
     int32_t column[9];
@@ -200,7 +200,7 @@ void kbi_fit_sampson_errors(const double *f, const fit_pairs *pairs, int32_t fro
     }
 }
 
-static void add_outer(double *matrix, const double *a, double weight)
+static void add_square(double *matrix, const double *a, double weight)
 {
     for (int32_t i = 0; i < 9; i++) {
         double w = weight * a[i];
@@ -208,7 +208,7 @@ static void add_outer(double *matrix, const double *a, double weight)
     }
 }
 
-static void mirror(double *matrix)
+static void mirror_lower_half(double *matrix)
 {
     for (int32_t i = 0; i < 9; i++)
         for (int32_t j = 0; j < i; j++) matrix[9 * j + i] = matrix[9 * i + j];
@@ -229,14 +229,14 @@ void kbi_fit_sampson_normal(const double *f, const fit_pairs *pairs, const fit_l
         a[0] -= c * (p.lx * x1 + p.mx * x2), a[1] -= c * (p.lx * y1 + p.my * x2), a[2] -= c * p.lx;
         a[3] -= c * (p.ly * x1 + p.mx * y2), a[4] -= c * (p.ly * y1 + p.my * y2), a[5] -= c * p.ly;
         a[6] -= c * p.mx, a[7] -= c * p.my;
-        add_outer(out->matrix, a, list->weight[k] / g2);
+        add_square(out->matrix, a, list->weight[k] / g2);
         for (int32_t i = 0; i < 9; i++) out->gradient[i] += list->weight[k] * c * a[i];
     }
-    mirror(out->matrix);
+    mirror_lower_half(out->matrix);
 }
 
 /* The nearest matrix of rank two: without the part that acts on the smallest singular vector. */
-static bool retract(double *f)
+static bool fundamental_retract(double *f)
 {
     double square[9], values[3], vectors[9], transposed[9] = {f[0], f[3], f[6], f[1], f[4], f[7], f[2], f[5], f[8]};
     kbi_fit_multiply3(transposed, f, square);
@@ -249,14 +249,14 @@ static bool retract(double *f)
     return kbi_fit_unit9(f);
 }
 
-static int32_t gauge(const double *f, double directions[FIT_GAUGE][FIT_MODEL])
+static int32_t fundamental_gauge(const double *f, double directions[FIT_GAUGE][FIT_MODEL])
 {
     memcpy(directions[0], f, 9 * sizeof *f);
     kbi_fit_cofactors3(f, directions[1]);
     return kbi_fit_unit9(directions[1]) ? 2 : 1;
 }
 
-static bool relax(double *f, const fit_pairs *pairs, const fit_list *list)
+static bool fundamental_relax(double *f, const fit_pairs *pairs, const fit_list *list)
 {
     double matrix[81] = {0}, values[9], vectors[81], a[9];
     if (list->n < 8) return false;
@@ -264,12 +264,12 @@ static bool relax(double *f, const fit_pairs *pairs, const fit_list *list)
         int32_t s = list->slot[k];
         double g2 = slope2(sampson_at(f, pairs->x1[s], pairs->y1[s], pairs->x2[s], pairs->y2[s]));
         kbi_fit_products(pairs, s, a);
-        if (g2 > 0) add_outer(matrix, a, list->weight[k] / g2);
+        if (g2 > 0) add_square(matrix, a, list->weight[k] / g2);
     }
-    mirror(matrix);
+    mirror_lower_half(matrix);
     kbi_fit_eigen(matrix, 9, values, vectors);
     memcpy(f, vectors, 9 * sizeof *f);
-    return retract(f);
+    return fundamental_retract(f);
 }
 
 double kbi_fit_band_chance(double threshold) { return 1.5 * threshold; }
@@ -280,8 +280,8 @@ const fit_kind kbi_fit_fundamental = {
     FIT_BY_SAMPSON,
     .chance = kbi_fit_band_chance,
     .one_scale = true,
-    .solve = solve,
-    .relax = relax,
-    .gauge = gauge,
-    .retract = retract,
+    .solve = fundamental_solve,
+    .relax = fundamental_relax,
+    .gauge = fundamental_gauge,
+    .retract = fundamental_retract,
 };

@@ -20,13 +20,13 @@ typedef struct vec3 {
     double x, y, z;
 } vec3;
 
-static vec3 cross(vec3 a, vec3 b)
+static vec3 cross_points(vec3 a, vec3 b)
 {
     return (vec3){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
 
 /* det(a b c) of points with z = 1: twice the signed area. */
-static double area(vec3 a, vec3 b, vec3 c)
+static double twice_area(vec3 a, vec3 b, vec3 c)
 {
     return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
 }
@@ -34,10 +34,10 @@ static double area(vec3 a, vec3 b, vec3 c)
 /* The areas l1, l2, l3 and of p1 p2 p3, in this order. False when three points are as good as on a line. */
 static bool triangles(const vec3 p[4], double areas[4], double *largest)
 {
-    areas[0] = area(p[3], p[1], p[2]);
-    areas[1] = area(p[0], p[3], p[2]);
-    areas[2] = area(p[0], p[1], p[3]);
-    areas[3] = area(p[0], p[1], p[2]);
+    areas[0] = twice_area(p[3], p[1], p[2]);
+    areas[1] = twice_area(p[0], p[3], p[2]);
+    areas[2] = twice_area(p[0], p[1], p[3]);
+    areas[3] = twice_area(p[0], p[1], p[2]);
     double extent = 0;
     for (int32_t i = 1; i < 4; i++) {
         double dx = p[i].x - p[0].x, dy = p[i].y - p[0].y;
@@ -52,7 +52,7 @@ static bool triangles(const vec3 p[4], double areas[4], double *largest)
     return true;
 }
 
-static int32_t solve(const fit_pairs *pairs, const int32_t *sample, double models[FIT_MAX_MODELS][FIT_MODEL])
+static int32_t homography_solve(const fit_pairs *pairs, const int32_t *sample, double models[FIT_MAX_MODELS][FIT_MODEL])
 {
     vec3 p[4], q[4];
     for (int32_t i = 0; i < 4; i++) {
@@ -72,7 +72,7 @@ static int32_t solve(const fit_pairs *pairs, const int32_t *sample, double model
     double sign = m[3] < 0 ? -1 : 1; /* W is positive at the sample */
     for (int32_t i = 0; i < 9; i++) h[i] = 0;
     for (int32_t i = 0; i < 3; i++) {
-        vec3 row = cross(p[(i + 1) % 3], p[(i + 2) % 3]);
+        vec3 row = cross_points(p[(i + 1) % 3], p[(i + 2) % 3]);
         double c = sign * m[i] / l[i];
         double x = c * q[i].x, y = c * q[i].y;
         h[0] += x * row.x, h[1] += x * row.y, h[2] += x * row.z;
@@ -212,14 +212,14 @@ void kbi_fit_transfer_normal(const double *h, const fit_pairs *pairs, const fit_
 }
 
 /* A homography is known up to a factor: it must not move along itself. */
-static int32_t gauge(const double *h, double directions[FIT_GAUGE][FIT_MODEL])
+static int32_t homography_gauge(const double *h, double directions[FIT_GAUGE][FIT_MODEL])
 {
     memcpy(directions[0], h, 9 * sizeof *h);
     return 1;
 }
 
 /* A step of Gauss and Newton lands close enough even from a model through four noisy points. */
-static bool relax(double *h, const fit_pairs *pairs, const fit_list *list)
+static bool homography_relax(double *h, const fit_pairs *pairs, const fit_list *list)
 {
     fit_normal around;
     if (list->n < 4 || !kbi_fit_unit9(h)) return false;
@@ -233,9 +233,9 @@ const fit_kind kbi_fit_homography = {
     .name = "homography",
     .sample = 4,
     FIT_BY_TRANSFER,
-    .solve = solve,
-    .relax = relax,
-    .gauge = gauge,
+    .solve = homography_solve,
+    .relax = homography_relax,
+    .gauge = homography_gauge,
     .retract = kbi_fit_unit9,
 };
 

@@ -17,7 +17,7 @@
 
 static double dot3(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
-static double distance2(const double *a, const double *b)
+static double squared_length(const double *a, const double *b)
 {
     const double d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
     return dot3(d, d);
@@ -98,8 +98,8 @@ static int32_t pose_solve(const fit_pairs *pairs, const int32_t *sample, double 
         p[k][0] = pairs->x1[s], p[k][1] = pairs->y1[s], p[k][2] = pairs->z1[s];
         ray[k][0] = x / norm, ray[k][1] = y / norm, ray[k][2] = 1 / norm;
     }
-    triangle t = {distance2(p[1], p[2]), distance2(p[0], p[2]), distance2(p[0], p[1]),
-                  dot3(ray[1], ray[2]),  dot3(ray[0], ray[2]),  dot3(ray[0], ray[1])};
+    triangle t = {squared_length(p[1], p[2]), squared_length(p[0], p[2]), squared_length(p[0], p[1]),
+                  dot3(ray[1], ray[2]),       dot3(ray[0], ray[2]),       dot3(ray[0], ray[1])};
     if (!(t.a > 0) || !(t.b > 0) || !(t.c > 0)) return 0;
     quartic(&t, q);
     int32_t found = kbi_fit_real_roots(q, 4, roots), kept = 0;
@@ -156,7 +156,7 @@ static void pose_normal(const double *m, const fit_pairs *pairs, const fit_list 
         for (int32_t j = 0; j < 8; j++) out->matrix[12 * i + j] = out->matrix[12 * j + i];
 }
 
-static void rotation_of(const double *m, double r[9])
+static void pose_rotation(const double *m, double r[9])
 {
     for (int32_t i = 0; i < 3; i++) memcpy(r + 3 * i, m + 4 * i, 3 * sizeof *r);
 }
@@ -165,7 +165,7 @@ static void rotation_of(const double *m, double r[9])
 static int32_t pose_gauge(const double *m, double directions[FIT_GAUGE][FIT_MODEL])
 {
     double r[9];
-    rotation_of(m, r);
+    pose_rotation(m, r);
     int32_t n = kbi_fit_rotation_gauge(r, directions);
     for (int32_t k = 0; k < n; k++) {
         double nine[9];
@@ -181,7 +181,7 @@ static int32_t pose_gauge(const double *m, double directions[FIT_GAUGE][FIT_MODE
 static bool pose_retract(double *m)
 {
     double r[9];
-    rotation_of(m, r);
+    pose_rotation(m, r);
     if (!kbi_fit_rotation_nearest(r)) return false;
     for (int32_t i = 0; i < 3; i++) {
         if (!(fabs(m[4 * i + 3]) <= DBL_MAX)) return false;

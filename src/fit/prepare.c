@@ -142,7 +142,7 @@ static int32_t drop_duplicates(const fit_input *input, int32_t *order, int32_t n
 /* ---- normalisation ---- */
 
 /* Odd-even transposition sort: for so few values the fastest, since it has no branches. */
-static double median(const double *values, int32_t n)
+static double median_of_few(const double *values, int32_t n)
 {
     double v[FEW] = {0};
     for (int32_t k = 0; k < n; k++) v[k] = values[k];
@@ -171,11 +171,11 @@ static fit_frame frame_of(const fit_input *input, const int32_t *order, int32_t 
     int32_t few = kbi_min_i(n, FEW), dimensions = dimensions_of(input, second);
     for (int32_t d = 0; d < dimensions; d++) {
         for (int32_t k = 0; k < few; k++) values[k] = point_of(input, order[kbi_piece((size_t)n, few, k)], second)[d];
-        centre[d] = median(values, few);
+        centre[d] = median_of_few(values, few);
     }
     for (int32_t k = 0; k < few; k++)
         values[k] = taxicab(point_of(input, order[kbi_piece((size_t)n, few, k)], second), centre, dimensions);
-    double size = median(values, few);
+    double size = median_of_few(values, few);
     for (int32_t k = 0; k < n && !(size > 0); k++) /* most points lie at one place: take the first other one */
         size = taxicab(point_of(input, order[k], second), centre, dimensions);
     if (z) *z = centre[2];
@@ -251,8 +251,8 @@ static void to_ray(const kb_camera *camera, const double *pixel, double *x, doub
     *x = *y = FAR;
 }
 
-static void fill(const fit_input *input, const int32_t *order, const kb_fit_options *options, const fit_kind *kind,
-                 fit_pairs *out)
+static void fill_pairs(const fit_input *input, const int32_t *order, const kb_fit_options *options, const fit_kind *kind,
+                       fit_pairs *out)
 {
     const fit_frame *f1 = &out->frame1, *f2 = &out->frame2;
     int32_t n = out->n, step = even_step(n), rank = 0;
@@ -284,7 +284,7 @@ static void fill_rough(const fit_pairs *out)
         for (int32_t s = 0; s < out->n; s++) out->rough[(size_t)k * (size_t)out->n + (size_t)s] = (float)from[k][s];
 }
 
-/* Pixels per unit of the coordinates that fill() makes: the focal length for rays. */
+/* Pixels per unit of the coordinates that fill_pairs() makes: the focal length for rays. */
 static double pixels_per_unit(const kb_fit_options *options, const fit_kind *kind, const fit_pairs *out)
 {
     if (!kind->calibrated) return 1 / out->frame2.scale;
@@ -358,7 +358,7 @@ kb_fit_result kbi_fit_prepare(const fit_input *input, const kb_fit_options *opti
     double threshold = kind->calibrated ? options->threshold / out->pixel : spread;
     out->threshold2 = threshold * threshold;
     out->chance = kind->chance(spread) < 0.5 ? kind->chance(spread) : 0.5;
-    fill(input, r.order, options, kind, out);
+    fill_pairs(input, r.order, options, kind, out);
     if (kind->count_near) fill_rough(out);
     return KB_FIT_FOUND;
 }

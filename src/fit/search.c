@@ -281,7 +281,7 @@ static fit_list list_few(const fit_kind *kind, const fit_pairs *pairs, const dou
     return list;
 }
 
-static bool relax(const fit_kind *kind, double *model, const fit_pairs *pairs, const fit_list *list)
+static bool least_squares_step(const fit_kind *kind, double *model, const fit_pairs *pairs, const fit_list *list)
 {
     fit_normal around;
     if (kind->relax) return kind->relax(model, pairs, list);
@@ -299,7 +299,7 @@ void kbi_fit_optimise(const fit_kind *kind, const fit_pairs *pairs, const double
     found->measured = false;
     for (size_t i = 0; i < KBI_COUNT(cutoffs2); i++) {
         fit_list list = list_few(kind, pairs, moved, cutoffs2[i] * pairs->threshold2, scratch);
-        if (!relax(kind, moved, pairs, &list)) return;
+        if (!least_squares_step(kind, moved, pairs, &list)) return;
     }
     fit_score score;
     if (!score_below(kind, pairs, moved, scratch, (sprt){0, 0}, found->score.cost, &score)) return;

@@ -128,7 +128,7 @@ int32_t kbi_fit_places(const fit_pairs *pairs, const int32_t *list, int32_t n, c
 
 /* ---- crowds ---- */
 
-static uint64_t cell_of(const fit_pairs *pairs, int32_t s, double cells)
+static uint64_t image_cell_of(const fit_pairs *pairs, int32_t s, double cells)
 {
     int64_t x = cell_along(pairs->x2[s] * cells), y = cell_along(pairs->y2[s] * cells);
     return (uint64_t)(x + 2000000001) << 32 | (uint32_t)y; /* never 0, which is a free place */
@@ -140,7 +140,7 @@ static uint64_t scene_cell_of(const fit_pairs *pairs, int32_t s, double cells)
 {
     double scene = cells / (pairs->pixel * pairs->frame2.scale);
     const double point[3] = {pairs->x1[s], pairs->y1[s], pairs->z1[s]};
-    uint64_t hash = cell_of(pairs, s, cells);
+    uint64_t hash = image_cell_of(pairs, s, cells);
     for (int32_t k = 0; k < 3; k++)
         hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u + (uint64_t)cell_along(point[k] * scene);
     return hash | 1;
@@ -158,7 +158,7 @@ static int32_t count_cells(const fit_pairs *pairs, const int32_t *list, int32_t 
     memset(table, 0, size * sizeof *table);
     for (int32_t k = 0; k < n; k++) {
         int32_t s = list ? list[k] : k;
-        uint64_t cell = scene ? scene_cell_of(pairs, s, cells) : cell_of(pairs, s, cells);
+        uint64_t cell = scene ? scene_cell_of(pairs, s, cells) : image_cell_of(pairs, s, cells);
         size_t place = (size_t)((cell * 0x9e3779b97f4a7c15u) >> 32) & (size - 1);
         while (table[place] && table[place] != cell) place = (place + 1) & (size - 1);
         count += !table[place];

@@ -38,7 +38,7 @@ void kbi_pyramid_plan(kbi_pyramid *levels, const kb_image *gray)
 
 static int32_t rows_of_band(int32_t level) { return (level & 1 ? BAND * 2 / 3 : BAND) >> (level / 2); }
 
-static const uint8_t *row_of(const kbi_pyramid *l, int32_t level, int32_t y)
+static const uint8_t *level_row(const kbi_pyramid *l, int32_t level, int32_t y)
 {
     return l->data[level] + kbi_min_i(y, l->height[level] - 1) * l->stride[level];
 }
@@ -48,7 +48,7 @@ static const uint8_t *row_of(const kbi_pyramid *l, int32_t level, int32_t y)
 static void shrink_two_thirds(const kbi_pyramid *l, const kbi_image_kernels *kernels, int32_t y, uint8_t *out)
 {
     int32_t first = y / 2 * 3 + (y & 1), whole = l->width[0] / 3, last = l->width[0] - 1;
-    const uint8_t *heavy = row_of(l, 0, first + (y & 1)), *light = row_of(l, 0, first + !(y & 1));
+    const uint8_t *heavy = level_row(l, 0, first + (y & 1)), *light = level_row(l, 0, first + !(y & 1));
     kernels->shrink_two_thirds(heavy, light, whole, out);
     for (int32_t x = 2 * whole; x < l->width[1]; x++) {
         int32_t middle = kbi_min_i(x / 2 * 3 + 1, last), outer = kbi_min_i(x / 2 * 3 + 2 * (x & 1), last);
@@ -59,7 +59,7 @@ static void shrink_two_thirds(const kbi_pyramid *l, const kbi_image_kernels *ker
 /* A row of a level from the level two before it. */
 static void shrink_half(const kbi_pyramid *l, const kbi_image_kernels *kernels, int32_t level, int32_t y, uint8_t *out)
 {
-    const uint8_t *upper = row_of(l, level - 2, 2 * y), *lower = row_of(l, level - 2, 2 * y + 1);
+    const uint8_t *upper = level_row(l, level - 2, 2 * y), *lower = level_row(l, level - 2, 2 * y + 1);
     int32_t whole = l->width[level - 2] / 2;
     kernels->shrink_half(upper, lower, whole, out);
     if (whole < l->width[level]) out[whole] = (uint8_t)((upper[2 * whole] + lower[2 * whole] + 1) >> 1);

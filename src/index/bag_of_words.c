@@ -44,7 +44,7 @@ typedef struct bag_buffers {
     kbi_bit_counter counter;
 } bag_buffers;
 
-static const uint8_t *row_of(const bag_buffers *b, const kb_features *f, uint64_t key)
+static const uint8_t *bag_row(const bag_buffers *b, const kb_features *f, uint64_t key)
 {
     return (const uint8_t *)f->rows + (size_t)(uint32_t)key / b->per_row * f->row_bytes;
 }
@@ -58,7 +58,7 @@ static uint64_t majority_64(const bag_buffers *b, const kb_features *f, const ui
     uint64_t plane[4] = {0}, above = 0, equal = ~(uint64_t)0;
     for (size_t i = 0; i < n; i++) {
         uint64_t carry = 0;
-        memcpy(&carry, row_of(b, f, order[i]) + at, bytes);
+        memcpy(&carry, bag_row(b, f, order[i]) + at, bytes);
         for (int k = 0; k < 4; k++) {
             uint64_t both = plane[k] & carry;
             plane[k] ^= carry;
@@ -90,7 +90,7 @@ static void aggregate(bag_buffers *b, const kb_features *f, const uint64_t *orde
                       uint8_t *signature)
 {
     if (n == 1) {
-        memcpy(signature, row_of(b, f, order[0]), f->row_bytes);
+        memcpy(signature, bag_row(b, f, order[0]), f->row_bytes);
         return;
     }
     if (n <= FEW) {
@@ -98,7 +98,7 @@ static void aggregate(bag_buffers *b, const kb_features *f, const uint64_t *orde
         return;
     }
     kbi_bit_counter_clear(&b->counter, f->row_bytes);
-    for (size_t i = 0; i < n; i++) kbi_bit_counter_add(&b->counter, row_of(b, f, order[i]), f->row_bytes);
+    for (size_t i = 0; i < n; i++) kbi_bit_counter_add(&b->counter, bag_row(b, f, order[i]), f->row_bytes);
     memcpy(signature, centre, f->row_bytes);
     kbi_bit_counter_majority(&b->counter, f->row_bytes, signature);
 }

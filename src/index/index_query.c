@@ -164,7 +164,7 @@ static kb_status query_exact(query *q, const kb_features *f, kb_workspace *ws, k
 /* ---- the best ---- */
 
 /* Whether a is a better result than b. */
-static bool better(const kb_index_result *a, const kb_index_result *b)
+static bool better_result(const kb_index_result *a, const kb_index_result *b)
 {
     return a->score > b->score || (a->score == b->score && a->position < b->position);
 }
@@ -174,8 +174,8 @@ static void heap_sink(kb_index_result *heap, size_t n, size_t i)
 {
     kb_index_result moved = heap[i];
     for (size_t child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && better(&heap[child], &heap[child + 1])) child++;
-        if (!better(&moved, &heap[child])) break;
+        if (child + 1 < n && better_result(&heap[child], &heap[child + 1])) child++;
+        if (!better_result(&moved, &heap[child])) break;
         heap[i] = heap[child];
     }
     heap[i] = moved;
@@ -193,7 +193,7 @@ static size_t take_best(const query *q, kb_index_result *results, size_t capacit
             results[n++] = r;
             if (n == capacity)
                 for (size_t k = n / 2; k-- > 0;) heap_sink(results, n, k);
-        } else if (better(&r, &results[0])) {
+        } else if (better_result(&r, &results[0])) {
             results[0] = r;
             heap_sink(results, n, 0);
         }

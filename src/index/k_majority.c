@@ -85,7 +85,7 @@ static void compare_centres(kbi_k_majority *m, size_t n, const uint8_t *centres,
     }
 }
 
-static uint64_t squared_distance(uint32_t key)
+static uint64_t squared_key_distance(uint32_t key)
 {
     uint64_t distance = key >> 16;
     return distance * distance;
@@ -103,11 +103,11 @@ static uint32_t seed_centres(kbi_k_majority *m, size_t n, uint64_t *random, uint
         compare_centres(m, n, centre, 1);
         if (++c == m->k) return c;
         uint64_t total = 0;
-        for (size_t i = 0; i < n; i++) total += squared_distance(m->keys[i]);
+        for (size_t i = 0; i < n; i++) total += squared_key_distance(m->keys[i]);
         if (total == 0) return c;
         uint64_t target = kbi_random_next(random) % total;
-        for (chosen = 0; target >= squared_distance(m->keys[chosen]); chosen++)
-            target -= squared_distance(m->keys[chosen]);
+        for (chosen = 0; target >= squared_key_distance(m->keys[chosen]); chosen++)
+            target -= squared_key_distance(m->keys[chosen]);
     }
 }
 

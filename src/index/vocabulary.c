@@ -79,7 +79,7 @@ kb_status kbi_vocabulary_pack(const kbi_tree *tree, const kb_allocator *allocato
 
 /* ---- loading ---- */
 
-static kb_status check_header(const uint8_t *block, size_t size, kb_error *error)
+static kb_status check_vocabulary_header(const uint8_t *block, size_t size, kb_error *error)
 {
     if (size < 8 || memcmp(block, magic, 8) != 0)
         return kbi_fail(error, KB_E_FORMAT, "this is not a keybits vocabulary");
@@ -190,7 +190,7 @@ kb_status kb_vocabulary_load(const void *data, size_t size, const kb_allocator *
     if (out) *out = NULL;
     if (!data || !out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
     kb_status status = kbi_index_allocator(&allocator, given, error);
-    if (status == KB_OK) status = check_header(data, size, error);
+    if (status == KB_OK) status = check_vocabulary_header(data, size, error);
     if (status == KB_OK) status = check_numbers(data, size, error);
     if (status != KB_OK) return status;
     if (block_sum(data, size) != kbi_get_u64((const uint8_t *)data + AT_SUM))

@@ -114,7 +114,7 @@ static bool lattice_inside(const lattice *l, int32_t side)
 }
 
 /* Bilinear with weights of 1/256 px; 0 to 1020, and half of that is taken off, so that sums stay small. */
-static int16_t blend(int32_t p00, int32_t p01, int32_t p10, int32_t p11, int32_t x, int32_t y)
+static int16_t blend_samples(int32_t p00, int32_t p01, int32_t p10, int32_t p11, int32_t x, int32_t y)
 {
     int32_t fx = x >> 8 & 255, fy = y >> 8 & 255;
     int32_t top = (p00 << 8) + (p01 - p00) * fx, bottom = (p10 << 8) + (p11 - p10) * fx;
@@ -126,12 +126,12 @@ static void sample_row_inside(const lattice *l, int32_t x, int32_t y, int32_t si
     const uint8_t *base = l->data + l->py * l->stride + l->px;
     for (int32_t j = 0; j < side; j++, x += l->right[0], y += l->right[1]) {
         const uint8_t *p = base + (y >> 16) * l->stride + (x >> 16);
-        out[j] = blend(p[0], p[1], p[l->stride], p[l->stride + 1], x, y);
+        out[j] = blend_samples(p[0], p[1], p[l->stride], p[l->stride + 1], x, y);
     }
 }
 
 /* Whether samples are 1 px apart, as a translation leaves them: then all have one fraction, and sums equal
- * blend()'s. */
+ * blend_samples()'s. */
 static bool lattice_is_straight(const lattice *l)
 {
     return l->right[0] == 65536 && l->down[1] == 65536 && l->right[1] == 0 && l->down[0] == 0;
@@ -168,7 +168,7 @@ static void sample_row_clamped(const lattice *l, int32_t x, int32_t y, int32_t s
         int32_t x0 = kbi_clamp_i(ix, 0, l->width - 1), x1 = kbi_clamp_i(ix + 1, 0, l->width - 1);
         const uint8_t *upper = l->data + kbi_clamp_i(iy, 0, l->height - 1) * l->stride;
         const uint8_t *lower = l->data + kbi_clamp_i(iy + 1, 0, l->height - 1) * l->stride;
-        out[j] = blend(upper[x0], upper[x1], lower[x0], lower[x1], x, y);
+        out[j] = blend_samples(upper[x0], upper[x1], lower[x0], lower[x1], x, y);
     }
 }
 
@@ -190,14 +190,14 @@ static void frame_sample(const kbi_frame *f, const kbi_pyramid *levels, int32_t 
 
 /* ---- sums: below 2^31 in magnitude, since samples are at most 510 and slopes at most 1020 ---- */
 
-static double sum_of(const int16_t *v)
+static double sum_samples(const int16_t *v)
 {
     int32_t sum = 0;
     for (int32_t k = 0; k < SAMPLES; k++) sum += v[k];
     return sum;
 }
 
-static double dot(const int16_t *v, const int16_t *w)
+static double dot_samples(const int16_t *v, const int16_t *w)
 {
     int32_t sum = 0;
     for (int32_t k = 0; k < SAMPLES; k++) sum += v[k] * w[k];
@@ -233,14 +233,14 @@ static bool template_make(align_template *t, const kbi_frame *frame, const kbi_p
     t->parameters = parameters;
     frame_sample(frame, levels, AROUND, around);
     template_slopes(t, around);
-    t->sum = sum_of(t->gray);
-    t->variance = dot(t->gray, t->gray) - t->sum * t->sum / SAMPLES;
+    t->sum = sum_samples(t->gray);
+    t->variance = dot_samples(t->gray, t->gray) - t->sum * t->sum / SAMPLES;
     if (!(t->variance >= LEAST_VARIANCE * SAMPLES)) return false;
     for (int k = 0; k < t->parameters; k++) {
-        t->slope_sum[k] = sum_of(t->slope[k]);
-        t->slope_gray[k] = (dot(t->slope[k], t->gray) - t->slope_sum[k] * t->sum / SAMPLES) / t->variance;
+        t->slope_sum[k] = sum_samples(t->slope[k]);
+        t->slope_gray[k] = (dot_samples(t->slope[k], t->gray) - t->slope_sum[k] * t->sum / SAMPLES) / t->variance;
         for (int j = 0; j <= k; j++)
-            t->factor[k * t->parameters + j] = dot(t->slope[k], t->slope[j]) -
+            t->factor[k * t->parameters + j] = dot_samples(t->slope[k], t->slope[j]) -
                                                t->slope_sum[k] * t->slope_sum[j] / SAMPLES -
                                                t->slope_gray[k] * t->slope_gray[j] * t->variance;
     }
@@ -253,8 +253,8 @@ static bool template_make(align_template *t, const kbi_frame *frame, const kbi_p
 /* The correlation of the template with samples of b, below -1 where these have no structure; and <b, T - mean>. */
 static double correlate(const align_template *t, const int16_t *gray, double *product)
 {
-    double sum = sum_of(gray), variance = dot(gray, gray) - sum * sum / SAMPLES;
-    *product = dot(gray, t->gray) - sum * t->sum / SAMPLES;
+    double sum = sum_samples(gray), variance = dot_samples(gray, gray) - sum * sum / SAMPLES;
+    *product = dot_samples(gray, t->gray) - sum * t->sum / SAMPLES;
     return variance >= LEAST_VARIANCE * SAMPLES ? *product / sqrt(variance * t->variance) : -2;
 }
 
@@ -279,9 +279,9 @@ static bool frame_compose(kbi_frame *f, const double p[PARAMETERS], double *move
 
 static bool align_step(const align_template *t, const int16_t *gray, double product, kbi_frame *f, double *moved)
 {
-    double p[PARAMETERS] = {0}, sum = sum_of(gray), gain = t->variance / product;
+    double p[PARAMETERS] = {0}, sum = sum_samples(gray), gain = t->variance / product;
     for (int k = 0; k < t->parameters; k++)
-        p[k] = gain * (dot(t->slope[k], gray) - t->slope_sum[k] * sum / SAMPLES - t->slope_gray[k] * product);
+        p[k] = gain * (dot_samples(t->slope[k], gray) - t->slope_sum[k] * sum / SAMPLES - t->slope_gray[k] * product);
     kbi_cholesky_solve(t->factor, t->parameters, p);
     return frame_compose(f, p, moved);
 }

@@ -32,14 +32,6 @@ static bool guide_region(const void *context, size_t q, kbi_region *r)
     return true;
 }
 
-static bool guided_accepts(const kb_guided_options *o, const kb_keypoint *keypoints, const kbi_nearest *n)
-{
-    if (o->max_distance > 0 && (float)n->distance > o->max_distance) return false;
-    if (o->max_ratio == 0 || n->second_index < 0) return true;
-    if (o->ratio_per_level && keypoints[n->index].octave != keypoints[n->second_index].octave) return true;
-    return (float)n->distance < o->max_ratio * (float)n->second;
-}
-
 /* ---- turns ---- */
 
 /* The bin of the turn from query to keypoint; -1 when one of them has no angle. */
@@ -165,16 +157,13 @@ static const kbi_option guided_options[] = {
     KBI_OPTION(kb_guided_options, any_angle, 'i', 0, 0, 1),
 };
 
-static kb_status guided_run(kbi_candidate_search *s, const kb_guided_options *o, const kb_guide *guides,
-                            kb_workspace *ws, kb_match *matches, size_t *count)
+static kb_status guided_run(kbi_candidate_search *s, bool any_angle, const kb_guide *guides, kb_workspace *ws,
+                            kb_match *matches, size_t *count)
 {
-    if (!kbi_candidates_search(s, ws)) return KB_E_MEMORY;
-    for (size_t q = 0; q < s->na; q++)
-        if (s->nearest[q].index >= 0 && !guided_accepts(o, s->keypoints, &s->nearest[q])) s->nearest[q].index = -1;
     int8_t *turns = kbi_workspace_get(ws, s->na);
-    if (!turns || !kbi_candidates_one_to_one(s, ws)) return KB_E_MEMORY;
+    if (!turns || !kbi_candidates_search(s, ws)) return KB_E_MEMORY;
     *count = guided_collect(s, matches);
-    if (!o->any_angle) *count = guided_check_turns(guides, s->keypoints, turns, matches, *count);
+    if (!any_angle) *count = guided_check_turns(guides, s->keypoints, turns, matches, *count);
     return KB_OK;
 }
 
@@ -206,9 +195,10 @@ kb_status kb_match_guided(const kb_features *given_a, const kb_guide *guides, co
     if (a.n == 0 || b.n == 0) return KB_OK;
     kbi_candidate_search s = {.a = a.rows, .b = b.rows, .na = a.n, .nb = b.n, .row_bytes = a.row_bytes,
                               .keypoints = b.keypoints, .parallel = o.parallel, .region = guide_region,
-                              .context = guides};
+                              .context = guides, .max_ratio = o.max_ratio, .max_distance = o.max_distance,
+                              .ratio_per_level = o.ratio_per_level};
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);
-    status = guided_run(&s, &o, guides, ws, matches, count);
+    status = guided_run(&s, o.any_angle, guides, ws, matches, count);
     return kbi_workspace_end(ws, mark, &local, status, "rows_a, rows_b, row_bytes, guided", error);
 }

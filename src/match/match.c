@@ -222,7 +222,7 @@ static const kbi_option match_options[] = {
     KBI_OPTION(kb_match_options, max_distance, 'f', 0, 0, INFINITY),
 };
 
-static kb_status prepare(kbi_row_set *set, const kb_features *f, kb_workspace *workspace)
+static kb_status prepare_rows(kbi_row_set *set, const kb_features *f, kb_workspace *workspace)
 {
     return kbi_row_set_prepare(set, f->rows, f->n, f->row_stride, f->row_bytes, f->floats, workspace);
 }
@@ -245,8 +245,8 @@ kb_status kb_match_features(const kb_features *given_a, const kb_features *given
     search s = {.row_bytes = a.row_bytes, .squared = a.floats, .workers = kbi_parallel_threads(o.parallel)};
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);
-    status = prepare(&s.a, &a, ws);
-    if (status == KB_OK) status = prepare(&s.b, &b, ws);
+    status = prepare_rows(&s.a, &a, ws);
+    if (status == KB_OK) status = prepare_rows(&s.b, &b, ws);
     if (status == KB_OK) status = search_run(&s, &o, ws, matches, count);
     return kbi_workspace_end(ws, mark, &local, status, "rows_a, rows_b, row_bytes, threads", error);
 }

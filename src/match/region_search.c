@@ -165,7 +165,15 @@ bool kbi_candidates_measure(size_t na, size_t nb, size_t row_bytes, kb_workspace
            kbi_workspace_array(ws, nb, sizeof(int32_t));
 }
 
-bool kbi_candidates_search(kbi_candidate_search *s, kb_workspace *ws)
+static bool nearest_accepted(const kbi_candidate_search *s, const kbi_nearest *n)
+{
+    if (s->max_distance > 0 && (float)n->distance > s->max_distance) return false;
+    if (s->max_ratio == 0 || n->second_index < 0) return true;
+    bool levels_differ = s->keypoints[n->index].octave != s->keypoints[n->second_index].octave;
+    return (s->ratio_per_level && levels_differ) || (float)n->distance < s->max_ratio * (float)n->second;
+}
+
+static bool search_nearest(kbi_candidate_search *s, kb_workspace *ws)
 {
     s->pieces = kbi_min_i(kbi_parallel_threads(s->parallel), (int32_t)(s->na / 64 + 1));
     s->nearest = kbi_workspace_array(ws, s->na, sizeof *s->nearest);
@@ -176,10 +184,13 @@ bool kbi_candidates_search(kbi_candidate_search *s, kb_workspace *ws)
         return false;
     s->kernels = kbi_match_kernels_get();
     kbi_parallel_run(s->parallel, s->pieces, candidates_task, s);
+    for (size_t q = 0; q < s->na; q++)
+        if (s->nearest[q].index >= 0 && !nearest_accepted(s, &s->nearest[q])) s->nearest[q].index = -1;
     return true;
 }
 
-bool kbi_candidates_one_to_one(kbi_candidate_search *s, kb_workspace *ws)
+/* Of several queries that chose one keypoint the nearest keeps it, of equally near ones the first. */
+static bool keep_one_to_one(const kbi_candidate_search *s, kb_workspace *ws)
 {
     int32_t *owner = kbi_workspace_array(ws, s->nb, sizeof *owner);
     if (!owner) return false;
@@ -193,4 +204,9 @@ bool kbi_candidates_one_to_one(kbi_candidate_search *s, kb_workspace *ws)
     for (size_t q = 0; q < s->na; q++)
         if (s->nearest[q].index >= 0 && owner[s->nearest[q].index] != (int32_t)q) s->nearest[q].index = -1;
     return true;
+}
+
+bool kbi_candidates_search(kbi_candidate_search *s, kb_workspace *ws)
+{
+    return search_nearest(s, ws) && keep_one_to_one(s, ws);
 }

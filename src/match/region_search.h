@@ -33,12 +33,14 @@ typedef struct kbi_candidate_search {
     const uint8_t *a, *b; /* packed rows */
     size_t na, nb, row_bytes;
     const kb_keypoint *keypoints; /* of b */
+    float max_ratio, max_distance; /* as in kb_match_options; 0: off */
+    bool ratio_per_level;          /* no ratio test between keypoints of different octaves */
     const kb_parallel *parallel;
     /* The region of query q; false: it has none. */
     bool (*region)(const void *context, size_t q, kbi_region *region);
     const void *context;
     /* set by kbi_candidates_search */
-    kbi_nearest *nearest; /* of every query; ties go to the lower index */
+    kbi_nearest *nearest; /* of every query; index -1: no match */
     const kbi_match_kernels *kernels;
     kbi_point_grid grid;
     float *x, *y, *size;  /* of b in the order of the grid; x is NaN where the row is zero */
@@ -46,13 +48,10 @@ typedef struct kbi_candidate_search {
     uint8_t *rows;
 } kbi_candidate_search;
 
-/* False when memory is out. */
-/* The memory of a search and of one to one (kbi_workspace_measure). */
-bool kbi_candidates_measure(size_t na, size_t nb, size_t row_bytes, kb_workspace *ws);
+/* Finds the nearest keypoint of every query that passes the tests of distance and ratio, one to one: of several queries
+ * with the same keypoint the nearest keeps it. Ties go to the lower index. False when memory is out. */
 bool kbi_candidates_search(kbi_candidate_search *search, kb_workspace *workspace);
-
-/* Of several queries that chose one keypoint the nearest keeps it, of equal ones the first; the others get index -1.
- * False when memory is out. */
-bool kbi_candidates_one_to_one(kbi_candidate_search *search, kb_workspace *workspace);
+/* Takes the memory of a search (kbi_workspace_measure). */
+bool kbi_candidates_measure(size_t na, size_t nb, size_t row_bytes, kb_workspace *ws);
 
 #endif

@@ -59,12 +59,6 @@ static bool stereo_region(const void *context, size_t q, kbi_region *r)
     return true;
 }
 
-static bool stereo_accepts(const kb_stereo_options *o, const kbi_nearest *n)
-{
-    if (o->max_distance > 0 && (float)n->distance > o->max_distance) return false;
-    return o->max_ratio == 0 || n->second_index < 0 || (float)n->distance < o->max_ratio * (float)n->second;
-}
-
 /* ---- refinement ---- */
 
 static uint32_t window_difference(const uint8_t *left, const uint8_t *right, int32_t shift)
@@ -193,9 +187,6 @@ static kb_status stereo_run(kbi_candidate_search *s, const stereo_job *job, kb_w
                             size_t *count)
 {
     if (!kbi_candidates_search(s, ws)) return KB_E_MEMORY;
-    for (size_t q = 0; q < s->na; q++)
-        if (s->nearest[q].index >= 0 && !stereo_accepts(&job->o, &s->nearest[q])) s->nearest[q].index = -1;
-    if (!kbi_candidates_one_to_one(s, ws)) return KB_E_MEMORY;
     *count = stereo_collect(s, job, matches);
     return job->o.left ? stereo_refine(job, ws, matches, count) : KB_OK;
 }
@@ -232,7 +223,7 @@ kb_status kb_match_stereo(const kb_features *left, const kb_features *right, con
     job.right = b.keypoints;
     kbi_candidate_search s = {.a = a.rows, .b = b.rows, .na = a.n, .nb = b.n, .row_bytes = a.row_bytes,
                               .keypoints = b.keypoints, .parallel = job.o.parallel, .region = stereo_region,
-                              .context = &job};
+                              .context = &job, .max_ratio = job.o.max_ratio, .max_distance = job.o.max_distance};
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);
     status = stereo_run(&s, &job, ws, matches, count);

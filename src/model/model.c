@@ -7,25 +7,17 @@
 
 const char *kbi_kind_name(kb_kind kind)
 {
-    switch (kind) {
-    case KB_KIND_BAD: return "bad";
-    case KB_KIND_BAG: return "bag";
-    case KB_KIND_HASHSIFT: return "hashsift";
-    case KB_KIND_SIFT: return "sift";
-    case KB_KIND_ROOTSIFT: return "rootsift";
-    default: return "?";
-    }
+    static const char *const names[] = {"?", [KB_KIND_BAD] = "bad", [KB_KIND_BAG] = "bag",
+                                        [KB_KIND_HASHSIFT] = "hashsift", [KB_KIND_SIFT] = "sift",
+                                        [KB_KIND_ROOTSIFT] = "rootsift"};
+    return names[(uint32_t)kind < KBI_COUNT(names) ? kind : 0];
 }
 
 const char *kbi_sampler_name(kb_sampler sampler)
 {
-    switch (sampler) {
-    case KB_SAMPLER_PATCH: return "patch";
-    case KB_SAMPLER_IMAGE: return "image";
-    case KB_SAMPLER_OCTAVES: return "octaves";
-    case KB_SAMPLER_CELLS: return "cells";
-    default: return "?";
-    }
+    static const char *const names[] = {[KB_SAMPLER_PATCH] = "patch", [KB_SAMPLER_IMAGE] = "image",
+                                        [KB_SAMPLER_OCTAVES] = "octaves", [KB_SAMPLER_CELLS] = "cells"};
+    return (uint32_t)sampler < KBI_COUNT(names) ? names[sampler] : "?";
 }
 
 float kb_model_scale(const kb_model *model, const char *preset)
@@ -101,19 +93,9 @@ static kb_status check_projection(const kb_model_spec *spec, kb_error *error)
 
 static kb_status check_sampler(const kb_model_spec *spec, kb_error *error)
 {
-    switch (spec->sampler) {
-    case KB_SAMPLER_PATCH:
-        if (spec->kind != KB_KIND_BAG) return KB_OK;
-        break;
-    case KB_SAMPLER_OCTAVES:
-        if (spec->kind == KB_KIND_BAG) return KB_OK;
-        break;
-    case KB_SAMPLER_IMAGE:
-    case KB_SAMPLER_CELLS:
-        if (spec->kind == KB_KIND_BAD) return KB_OK;
-        break;
-    default: break;
-    }
+    static const uint32_t kinds[] = {[KB_SAMPLER_PATCH] = ~(1u << KB_KIND_BAG), [KB_SAMPLER_IMAGE] = 1u << KB_KIND_BAD,
+                                     [KB_SAMPLER_OCTAVES] = 1u << KB_KIND_BAG, [KB_SAMPLER_CELLS] = 1u << KB_KIND_BAD};
+    if ((uint32_t)spec->sampler < KBI_COUNT(kinds) && kinds[spec->sampler] >> spec->kind & 1) return KB_OK;
     return kbi_fail_at(error, KB_E_TABLE, "sampler", -1, "sampler %d does not go with %s", (int)spec->sampler,
                        kbi_kind_name(spec->kind));
 }
@@ -367,20 +349,12 @@ kb_status kb_model_get_info(const kb_model *model, kb_model_info *info)
     if (!model || !info) return KB_E_ARGUMENT;
     kb_status status = KBI_STRUCT_CHECK(kb_model_info, info);
     if (status != KB_OK) return status;
-    kb_model_info full;
-    KB_INIT(full);
-    full.name = model->spec.name;
-    full.kind = model->spec.kind;
-    full.bits = model->spec.bits;
-    full.spec = &model->spec;
-    full.id = model->id;
-    full.row_bytes = model->row_bytes;
-    full.row_floats = model->row_floats;
-    full.channels = model->channels;
+    const kb_model_spec *spec = &model->spec;
+    kb_model_info full = {.row_bytes = model->row_bytes, .name = spec->name, .kind = spec->kind, .bits = spec->bits,
+                          .spec = spec, .id = model->id, .row_floats = model->row_floats, .channels = model->channels,
+                          .threshold_low = spec->threshold_low, .threshold_high = spec->threshold_high,
+                          .ratio = spec->ratio};
     for (int32_t k = 0; k < model->grid.octaves; k++) full.distinct_boxes += model->tables[k].box_count;
-    full.threshold_low = model->spec.threshold_low;
-    full.threshold_high = model->spec.threshold_high;
-    full.ratio = model->spec.ratio;
     KBI_STRUCT_WRITE(kb_model_info, info, &full);
     return KB_OK;
 }

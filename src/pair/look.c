@@ -89,7 +89,7 @@ kb_status kbi_pair_describe_side(const pair_job *job, const pair_side *side, siz
     return kb_describe(job->model, &side->gray, &o, job->workspace, &f, job->error);
 }
 
-static kb_status match(const pair_job *job, pair_look *out)
+static kb_status match_sides(const pair_job *job, pair_look *out)
 {
     kb_features a = kbi_pair_view(job, &job->sides[0], NULL), b = kbi_pair_view(job, &job->sides[1], NULL);
     return kb_match_features(&a, &b, &job->match, job->workspace, out->matches, &out->count, job->error);
@@ -139,7 +139,7 @@ static kb_status describe_and_match(pair_job *job, pair_look *out)
     out->b = job->sides[1].keypoints;
     out->nb = job->sides[1].n;
     for (int k = 0; k < 2 && status == KB_OK; k++) status = kbi_pair_describe(job, k, out);
-    if (status == KB_OK) status = match(job, out);
+    if (status == KB_OK) status = match_sides(job, out);
     return status == KB_OK ? kbi_pair_filter(job, out) : status;
 }
 
