@@ -259,6 +259,24 @@ static void test_the_same_every_time(void **state)
     kb_workspace_free(workspace);
 }
 
+/* Too few pairs are no reason to ask for memory; enough of them are, once the options are good. */
+static void test_too_few_need_no_memory(void **state)
+{
+    static scene s;
+    uint8_t buffer[512];
+    kb_workspace *none;
+    kb_fit_report report;
+    (void)state;
+    KB_INIT(report);
+    make_plane(&s, 77, 100, 1, 0.5);
+    kb_fit_options o = options_for(&s, KB_GEOMETRY_HOMOGRAPHY, 2);
+    assert_int_equal(kb_workspace_create_in(buffer, sizeof buffer, &none), KB_OK);
+    assert_int_equal(kb_fit(s.pairs, 3, &o, none, NULL, &report, NULL), KB_OK);
+    assert_int_equal(report.result, KB_FIT_TOO_FEW);
+    assert_int_equal(kb_fit(s.pairs, 100, &o, none, NULL, &report, NULL), KB_E_MEMORY);
+    kb_workspace_free(none);
+}
+
 static void test_iterations_are_limited(void **state)
 {
     static scene s;
@@ -343,6 +361,7 @@ int main(void)
         cmocka_unit_test(test_misleading_order),
         cmocka_unit_test(test_given_order_is_the_quality),
         cmocka_unit_test(test_the_same_every_time),
+        cmocka_unit_test(test_too_few_need_no_memory),
         cmocka_unit_test(test_iterations_are_limited),
         cmocka_unit_test(test_wrong_arguments),
         cmocka_unit_test(test_names),

@@ -164,8 +164,10 @@ static void test_probes(void **state)
     assert_int_equal(kb_index_query(index, &f, &o, NULL, more, 1, &count, NULL), KB_OK);
     assert_int_equal(more[0].position, 0);
     for (int32_t wrong = -1; wrong <= KB_MAX_PROBES + 1; wrong += KB_MAX_PROBES + 2) {
+        kb_error error;
         o.probes = wrong;
-        assert_int_equal(kb_index_query(index, &f, &o, NULL, more, 1, &count, NULL), KB_E_ARGUMENT);
+        assert_int_equal(kb_index_query(index, &f, &o, NULL, more, 1, &count, &error), KB_E_ARGUMENT);
+        assert_string_equal(error.field, "probes");
     }
     kb_index_free(index);
     world_free(w);

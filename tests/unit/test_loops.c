@@ -114,8 +114,10 @@ static void test_loops(void **state)
     assert_int_equal(kb_loop_detector_add(d, &bare, NULL, &none, NULL), KB_E_ARGUMENT);
     assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, NULL, NULL, NULL), KB_E_ARGUMENT);
     kb_loop_detector_free(d);
+    kb_error error;
     o.window = -1;
-    assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, NULL, &d, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, NULL, &d, &error), KB_E_ARGUMENT);
+    assert_string_equal(error.field, "window");
     o.window = 5;
     o.geometry = KB_GEOMETRY_ESSENTIAL; /* needs cameras */
     assert_int_equal(kb_loop_detector_create(w->vocabulary, &o, NULL, &d, NULL), KB_E_ARGUMENT);
