@@ -19,7 +19,7 @@ void kbi_parallel_run(const kb_parallel *parallel, int32_t count, void (*task)(v
     for (int32_t i = 0; i < count; i++) task(context, i);
 }
 
-/* Callers see the first member alone. */
+/* Callers see only the first member. */
 typedef struct thread_pool thread_pool;
 
 #if defined(KB_NO_THREADS) || (defined(__wasm__) && !defined(__wasm_atomics__))

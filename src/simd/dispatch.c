@@ -33,7 +33,7 @@ typedef struct kernel_tier {
 #    endif
 #endif
 
-/* From the highest to the lowest, which needs nothing. */
+/* From the highest tier to plain C, which needs no feature. */
 static const kernel_tier image_tiers[] = {TIERS(image)};
 static const kernel_tier detect_tiers[] = {TIERS(detect)};
 static const kernel_tier boxes_tiers[] = {TIERS(boxes)};

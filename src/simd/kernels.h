@@ -34,7 +34,7 @@ kbi_kernels kbi_kernels_for(uint32_t cpu_flags);
     KBI_EXTERN const kbi_boxes_kernels kbi_boxes_kernels_##set;                                                        \
     KBI_EXTERN const kbi_sift_kernels kbi_sift_kernels_##set;                                                          \
     KBI_EXTERN const kbi_match_kernels kbi_match_kernels_##set
-/* A kernel of a set that tables of higher ones have too. */
+/* A kernel of one set that the tables of higher sets use too. */
 #define KBI_KERNEL_OF(module, slot, set) KBI_STATIC __typeof__(*((kbi_##module##_kernels *)0)->slot) kbi_##slot##_##set
 
 #if defined(KBI_X86)

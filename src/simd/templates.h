@@ -34,7 +34,7 @@ VEC_KERNEL void KERNEL(sift_bytes)(const uint32_t *histograms, int32_t n, bool r
 }
 #endif
 
-#ifdef KBI_VEC_AVX2 /* with wider vectors than plain C */
+#ifdef KBI_VEC_AVX2 /* whose vectors are wider than the ones of plain C */
 #    include "image/warp_rows.h"
 VEC_KERNEL void KERNEL(warp_row)(const kbi_warp *warp, int32_t y, uint8_t *out) { warp_row(warp, y, out); }
 #    define WARP_ROW KERNEL(warp_row)

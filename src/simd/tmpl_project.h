@@ -31,8 +31,8 @@ VEC_INLINE void project_block(const int8_t *weights, const uint8_t *values, int 
     }
 }
 
-/* The values of a row as project_block takes them, and what else they add to the sums. PROJECT_BLOCK: groups of 8 bits
- * whose sums stay in registers. */
+/* The values of a row as project_block takes them: low 7 bits and highest bits. PROJECT_BLOCK: groups of 8 bits whose
+ * sums stay in registers. */
 #define PROJECT_BLOCK 4
 
 typedef struct project_values {

@@ -13,7 +13,7 @@
 #define EXTREMA_BITS (2 * VEC_MASK_BITS)               /* of a mask, per lane */
 #define EXTREMA_VECS (64 / (EXTREMA_BITS * VEC_LANES)) /* per mask */
 
-/* The bits of the lanes that are extrema, two of each. */
+/* The mask of the lanes that are extrema, EXTREMA_BITS bits per lane. */
 VEC_INLINE uint64_t extrema_at(const int16_t *above, const int16_t *middle, const int16_t *below, const int16_t *finer,
                                const int16_t *coarser, int32_t at, vec limit, vec minus_limit)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sampling regions that are not turned: the arithmetic of kbi_sample_patch (src/image/sampling.c) where b is 0. All rows
- * of samples have the same columns of pixels then, so every row of pixels is weighted along x once, and two neighbours of
- * these rows are blended as in simd/tmpl_sample.h. Columns are looked up by clamped numbers, so that a border needs no
- * copy. Template over simd/vec.h, for vecs of 8 and 16 lanes. */
+/* Sampling regions that are not turned: the arithmetic of kbi_sample_patch (src/image/sampling.c) where b is 0. Then all
+ * rows of samples have the same columns of pixels. So every row of pixels is weighted along x once, and two neighbouring
+ * rows are blended as in simd/tmpl_sample.h. Columns are looked up by clamped numbers, so that a border needs no copy.
+ * Template over simd/vec.h, for vecs of 8 and 16 lanes. */
 #ifndef KBI_TMPL_UPRIGHT_H
 #define KBI_TMPL_UPRIGHT_H
 
@@ -18,7 +18,7 @@ VEC_INLINE bool upright_serves(const kbi_sampling *s, const kbi_pyramid *levels)
 
 #if !defined(KBI_VEC_AVX512) && !defined(KBI_VEC_WASM)
 
-#define UPRIGHT_ROWS    58 /* and 32 samples */
+#define UPRIGHT_ROWS    58 /* pixels that 32 samples touch, at most */
 #define UPRIGHT_VECS    (KB_PATCH_SIDE / VEC_LANES)
 
 /* VEC_LANES neighbouring samples of every row. */

@@ -95,7 +95,7 @@ VEC_INLINE float v_top_float(__m256 a)
     return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
 }
 
-#define VEC_WIDENS      /* by one instruction, where compilers take four */
+#define VEC_WIDENS      /* by one instruction, for which compilers would take four */
 #define v_widen16(p)    ((vec_ints)_mm256_cvtepu16_epi32(v_loadu_half(p)))
 #define v_widen16_s(p)  ((vec_ints)_mm256_cvtepi16_epi32(v_loadu_half(p)))
 #define v_store16(p, a) v_store_even(p, (vec)(a))

@@ -45,8 +45,8 @@ VEC_INLINE vec v_high(vec a, vec b)
 {
     return vuzp2q_u16((vec)vmull_u16(vget_low_u16(a), vget_low_u16(b)), (vec)vmull_high_u16(a, b));
 }
-/* An instruction doubles the signed product before it takes the high half. It saturates where both are -2^15, which no
- * kernel has. */
+/* NEON's instruction doubles the signed product before it takes the high half. It saturates where both factors are
+ * -2^15, which does not occur in any kernel. */
 #define VEC_DOUBLES_PRODUCTS
 VEC_INLINE vec v_high_twice(vec a, vec b) { return (vec)vqdmulhq_s16(S16(a), S16(b)); }
 VEC_INLINE vec v_high_s(vec a, vec b) { return v_sar(v_high_twice(a, b), 1); }
@@ -95,7 +95,7 @@ VEC_INLINE vec v_replace(vec a, int lane, vec b)
     return vbslq_u16(vceqq_u16(vld1q_u16(number), v_set(lane)), b, a);
 }
 
-/* Here a pair is just both, since multiplications take lanes apart themselves. */
+/* A pair is two vecs as they are, since NEON's multiplications take the lanes apart. */
 VEC_INLINE vec_pair v_pair(vec a, vec b) { return (vec_pair){a, b}; }
 VEC_INLINE vec v_narrow_shr6(vec_pair a) { return vshrn_high_n_u32(vshrn_n_u32(U32(a.low), 6), U32(a.high), 6); }
 VEC_INLINE void v_madd(vec_pair *sum, vec_pair a, const int16_t w[2])
