@@ -25,33 +25,19 @@ VEC_KERNEL void KERNEL(difference_row)(const uint16_t *smaller, const uint16_t *
     difference_row(smaller + i, larger + i, width - i, out + i);
 }
 
-const kbi_detect_kernels kbi_detect_kernels_avx2 = {.blend_rows = KERNEL(blend_rows),
-                                                    .resize_group = RESIZE_GROUP,
-                                                    .resize_row = KERNEL(resize_row),
-                                                    .fast_row = KERNEL(fast_row),
-                                                    .fast_scores = KERNEL(fast_scores),
-                                                    .peaks_row = KERNEL(peaks_row),
-                                                    .harris = kbi_harris_sse4, /* 7 columns: wider is not faster */
-                                                    .disc_angle = KERNEL(disc_angle),
-                                                    .gradient_cells = KERNEL(gradient_cells),
-                                                    .gradient_sums = KERNEL(gradient_sums),
-                                                    .gradient_histogram = KERNEL(gradient_histogram),
-                                                    .hessian_blur = KERNEL(hessian_blur),
-                                                    .hessian_row = KERNEL(hessian_row),
-                                                    .hessian_peaks = KERNEL(hessian_peaks),
-                                                    .blur_pairs = KERNEL(blur_pairs),
-                                                    .difference_row = KERNEL(difference_row),
-                                                    .extrema_row = KERNEL(extrema_row),
-                                                    .direction_rows = KERNEL(direction_rows)};
+const kbi_detect_kernels kbi_detect_kernels_avx2 = {
+    OWN(blend_rows), .resize_group = RESIZE_GROUP, OWN(resize_row), OWN(fast_row), OWN(fast_scores), OWN(peaks_row),
+    .harris = kbi_harris_sse4, /* 7 columns: wider is not faster */
+    OWN(disc_angle), OWN(gradient_cells), OWN(gradient_sums), OWN(gradient_histogram), OWN(hessian_blur),
+    OWN(hessian_row), OWN(hessian_peaks), OWN(blur_pairs), OWN(difference_row), OWN(extrema_row), OWN(direction_rows)
+};
 
-const kbi_match_kernels kbi_match_kernels_avx2 = {.least_rows = 96,
-                                                  .hamming = KERNEL(hamming),
-                                                  .hamming_listed = kbi_hamming_listed_sse4,
-                                                  .hamming_nearest = kbi_hamming_nearest_sse4,
-                                                  .hamming_near = kbi_hamming_near_sse4,
-                                                  .list_circle = KERNEL(list_circle),
-                                                  .filter_block = KERNEL(filter_block)};
+const kbi_match_kernels kbi_match_kernels_avx2 = {
+    .least_rows = 96, OWN(hamming), .hamming_listed = kbi_hamming_listed_sse4,
+    .hamming_nearest = kbi_hamming_nearest_sse4, .hamming_near = kbi_hamming_near_sse4, OWN(list_circle),
+    OWN(filter_block)
+};
 
-const kbi_fit_kernels kbi_fit_kernels_avx2 = {.transfer_sums = KERNEL(transfer_sums)};
+const kbi_fit_kernels kbi_fit_kernels_avx2 = {OWN(transfer_sums)};
 
 #endif

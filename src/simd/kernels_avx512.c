@@ -18,47 +18,29 @@
 #    include "simd/tmpl_sample.h"
 #    include "simd/tmpl_sift.h"
 
-const kbi_image_kernels kbi_image_kernels_avx512 = {.batch = KBI_BATCH,
-                                                    .margin = GRID_REACH,
-                                                    .shrink_half = kbi_shrink_half_avx2,
-                                                    .shrink_two_thirds = kbi_shrink_two_thirds_avx2,
-                                                    .plan = kbi_plan_avx2,
-                                                    .sample = KERNEL(sample),
-                                                    .warp_row = kbi_warp_row_avx2};
+const kbi_image_kernels kbi_image_kernels_avx512 = {
+    .batch = KBI_BATCH, .margin = GRID_REACH, .shrink_half = kbi_shrink_half_avx2,
+    .shrink_two_thirds = kbi_shrink_two_thirds_avx2, .plan = kbi_plan_avx2, OWN(sample), .warp_row = kbi_warp_row_avx2
+};
 
-const kbi_boxes_kernels kbi_boxes_kernels_avx512 = {.boxes_scratch = KERNEL(boxes_scratch), .boxes = KERNEL(boxes)};
+const kbi_boxes_kernels kbi_boxes_kernels_avx512 = {OWN(boxes_scratch), OWN(boxes)};
 
-const kbi_sift_kernels kbi_sift_kernels_avx512 = {.scratch_bytes = sizeof(sift_scratch),
-                                                  .sift = KERNEL(sift),
-                                                  .sift_bytes = kbi_sift_bytes_avx2,
-                                                  .project = KERNEL(project)};
+const kbi_sift_kernels kbi_sift_kernels_avx512 = {
+    .scratch_bytes = sizeof(sift_scratch), OWN(sift), .sift_bytes = kbi_sift_bytes_avx2, OWN(project)
+};
 
 /* Five of them are in kernels_avx512_rows.c. */
-const kbi_detect_kernels kbi_detect_kernels_avx512 = {.blend_rows = kbi_blend_rows_avx2,
-                                                      .resize_group = RESIZE_GROUP,
-                                                      .resize_row = KERNEL(resize_row),
-                                                      .fast_row = KERNEL(fast_row),
-                                                      .fast_scores = KERNEL(fast_scores),
-                                                      .peaks_row = KERNEL(peaks_row),
-                                                      .harris = kbi_harris_sse4,
-                                                      .disc_angle = kbi_disc_angle_avx2,
-                                                      .gradient_cells = KERNEL(gradient_cells),
-                                                      .gradient_sums = KERNEL(gradient_sums),
-                                                      .gradient_histogram = kbi_gradient_histogram_avx2,
-                                                      .hessian_blur = KERNEL(hessian_blur),
-                                                      .hessian_row = KERNEL(hessian_row),
-                                                      .hessian_peaks = KERNEL(hessian_peaks),
-                                                      .blur_pairs = KERNEL(blur_pairs),
-                                                      .difference_row = kbi_difference_row_avx2,
-                                                      .extrema_row = KERNEL(extrema_row),
-                                                      .direction_rows = kbi_direction_rows_avx2};
+const kbi_detect_kernels kbi_detect_kernels_avx512 = {
+    .blend_rows = kbi_blend_rows_avx2, .resize_group = RESIZE_GROUP, OWN(resize_row), OWN(fast_row), OWN(fast_scores),
+    OWN(peaks_row), .harris = kbi_harris_sse4, .disc_angle = kbi_disc_angle_avx2, OWN(gradient_cells),
+    OWN(gradient_sums), .gradient_histogram = kbi_gradient_histogram_avx2, OWN(hessian_blur), OWN(hessian_row),
+    OWN(hessian_peaks), OWN(blur_pairs), .difference_row = kbi_difference_row_avx2, OWN(extrema_row),
+    .direction_rows = kbi_direction_rows_avx2
+};
 
-const kbi_match_kernels kbi_match_kernels_avx512 = {.least_rows = 96,
-                                                    .hamming = KERNEL(hamming),
-                                                    .hamming_listed = kbi_hamming_listed_sse4,
-                                                    .hamming_nearest = KERNEL(hamming_nearest),
-                                                    .hamming_near = KERNEL(hamming_near),
-                                                    .list_circle = kbi_list_circle_avx2,
-                                                    .filter_block = kbi_filter_block_avx2};
+const kbi_match_kernels kbi_match_kernels_avx512 = {
+    .least_rows = 96, OWN(hamming), .hamming_listed = kbi_hamming_listed_sse4, OWN(hamming_nearest),
+    OWN(hamming_near), .list_circle = kbi_list_circle_avx2, .filter_block = kbi_filter_block_avx2
+};
 
 #endif

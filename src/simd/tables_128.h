@@ -18,31 +18,19 @@
 #    define NATIVE(slot) KERNEL(slot)
 #endif
 
-KBI_STATIC const kbi_detect_kernels KERNEL(detect_kernels) = {.blend_rows = KERNEL(blend_rows),
-                                                              .resize_group = RESIZE_GROUP,
-                                                              .resize_row = KERNEL(resize_row),
-                                                              .fast_row = KERNEL(fast_row),
-                                                              .fast_scores = KERNEL(fast_scores),
-                                                              .peaks_row = KERNEL(peaks_row),
-                                                              .harris = NATIVE(harris),
-                                                              .disc_angle = kbi_disc_angle,
-                                                              .gradient_cells = KERNEL(gradient_cells),
-                                                              .gradient_sums = NATIVE(gradient_sums),
-                                                              .gradient_histogram = NATIVE(gradient_histogram),
-                                                              .hessian_blur = kbi_hessian_blur,
-                                                              .hessian_row = kbi_hessian_row,
-                                                              .hessian_peaks = kbi_hessian_peaks,
-                                                              .blur_pairs = NATIVE(blur_pairs),
-                                                              .difference_row = kbi_difference_row,
-                                                              .extrema_row = NATIVE(extrema_row),
-                                                              .direction_rows = NATIVE(direction_rows)};
+KBI_STATIC const kbi_detect_kernels KERNEL(detect_kernels) = {
+    OWN(blend_rows), .resize_group = RESIZE_GROUP, OWN(resize_row), OWN(fast_row), OWN(fast_scores), OWN(peaks_row),
+    .harris = NATIVE(harris), .disc_angle = kbi_disc_angle, OWN(gradient_cells),
+    .gradient_sums = NATIVE(gradient_sums), .gradient_histogram = NATIVE(gradient_histogram),
+    .hessian_blur = kbi_hessian_blur, .hessian_row = kbi_hessian_row, .hessian_peaks = kbi_hessian_peaks,
+    .blur_pairs = NATIVE(blur_pairs), .difference_row = kbi_difference_row, .extrema_row = NATIVE(extrema_row),
+    .direction_rows = NATIVE(direction_rows)
+};
 
-KBI_STATIC const kbi_match_kernels KERNEL(match_kernels) = {.least_rows = 96,
-                                                            .hamming = KERNEL(hamming),
-                                                            .hamming_listed = NATIVE(hamming_listed),
-                                                            .hamming_nearest = NATIVE(hamming_nearest),
-                                                            .hamming_near = NATIVE(hamming_near),
-                                                            .list_circle = NATIVE(list_circle),
-                                                            .filter_block = NATIVE(filter_block)};
+KBI_STATIC const kbi_match_kernels KERNEL(match_kernels) = {
+    .least_rows = 96, OWN(hamming), .hamming_listed = NATIVE(hamming_listed),
+    .hamming_nearest = NATIVE(hamming_nearest), .hamming_near = NATIVE(hamming_near),
+    .list_circle = NATIVE(list_circle), .filter_block = NATIVE(filter_block)
+};
 
 #endif

@@ -42,20 +42,15 @@ VEC_KERNEL void KERNEL(warp_row)(const kbi_warp *warp, int32_t y, uint8_t *out) 
 #    define WARP_ROW kbi_warp_row
 #endif
 
-KBI_STATIC const kbi_image_kernels KERNEL(image_kernels) = {.batch = KBI_BATCH,
-                                                            .margin = GRID_REACH,
-                                                            .shrink_half = KERNEL(shrink_half),
-                                                            .shrink_two_thirds = KERNEL(shrink_two_thirds),
-                                                            .plan = KERNEL(plan),
-                                                            .sample = KERNEL(sample),
-                                                            .warp_row = WARP_ROW};
+KBI_STATIC const kbi_image_kernels KERNEL(image_kernels) = {
+    .batch = KBI_BATCH, .margin = GRID_REACH, OWN(shrink_half), OWN(shrink_two_thirds), OWN(plan), OWN(sample),
+    .warp_row = WARP_ROW
+};
 
-KBI_STATIC const kbi_boxes_kernels KERNEL(boxes_kernels) = {.boxes_scratch = KERNEL(boxes_scratch),
-                                                            .boxes = KERNEL(boxes)};
+KBI_STATIC const kbi_boxes_kernels KERNEL(boxes_kernels) = {OWN(boxes_scratch), OWN(boxes)};
 
-KBI_STATIC const kbi_sift_kernels KERNEL(sift_kernels) = {.scratch_bytes = sizeof(sift_scratch),
-                                                          .sift = KERNEL(sift),
-                                                          .sift_bytes = KERNEL(sift_bytes),
-                                                          .project = KERNEL(project)};
+KBI_STATIC const kbi_sift_kernels KERNEL(sift_kernels) = {
+    .scratch_bytes = sizeof(sift_scratch), OWN(sift), OWN(sift_bytes), OWN(project)
+};
 
 #endif

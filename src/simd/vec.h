@@ -78,6 +78,9 @@
 #    define KERNEL(name) kbi_##name##_wasm
 #endif
 
+/* In a table: the slot has the kernel of this set. */
+#define OWN(slot) .slot = KERNEL(slot)
+
 #if defined(KBI_VEC_AVX512)
 #    include "simd/vec_avx512.h"
 #elif defined(KBI_VEC_AVX2)
