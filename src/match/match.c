@@ -21,7 +21,7 @@
 #define TILE_BYTES 32768 /* of rows of b, which are compared with every row of a in the tile */
 #define TILE_ROWS 4096
 
-typedef struct search {
+typedef struct match_search {
     const kbi_match_kernels *kernels;
     kbi_row_set a, b;
     size_t row_bytes;
@@ -34,7 +34,7 @@ typedef struct search {
     kbi_neighbours of_b;     /* a table of b.count entries per worker; after merging the first one is the result */
     size_t tile_rows; /* rows of either set in a tile, at most */
     uint32_t *keys; /* Hamming: per worker, best and second of a tile's rows of a, and best of its rows of b */
-} search;
+} match_search;
 
 static kbi_neighbours neighbours_from(const kbi_neighbours *table, size_t first)
 {
@@ -72,7 +72,7 @@ static void second_update(const kbi_neighbours *table, size_t i, uint32_t key)
     if (key != KBI_NO_NEIGHBOUR && distance < table->second[i]) table->second[i] = distance;
 }
 
-static void hamming_tile(const search *s, int32_t worker, size_t a0, size_t na, size_t b0, size_t nb,
+static void hamming_tile(const match_search *s, int32_t worker, size_t a0, size_t na, size_t b0, size_t nb,
                          const kbi_neighbours *of_a, const kbi_neighbours *of_b)
 {
     uint32_t *best = s->keys + (size_t)worker * 3 * s->tile_rows, *second = best + s->tile_rows,
@@ -88,7 +88,7 @@ static void hamming_tile(const search *s, int32_t worker, size_t a0, size_t na, 
     for (size_t j = 0; of_b && j < nb; j++) neighbour_update(of_b, j, best_b[j], a0);
 }
 
-static void search_tile(const search *s, int32_t worker, size_t a0, size_t na, size_t b0, size_t nb,
+static void search_tile(const match_search *s, int32_t worker, size_t a0, size_t na, size_t b0, size_t nb,
                         const kbi_neighbours *table_b)
 {
     kbi_neighbours of_a = neighbours_from(&s->of_a, a0), of_b;
@@ -108,7 +108,7 @@ static void search_tile(const search *s, int32_t worker, size_t a0, size_t na, s
 /* Claims the next rows of a: *first is the first of them; returns how many, 0 when none is left. Claims shrink towards
  * the end, so that workers of unequal speed end together; but the kernel prepares the rows of b for each claim, so none
  * is smaller than it wants, or than an equal share. */
-static size_t claim_rows(search *s, size_t *first)
+static size_t claim_rows(match_search *s, size_t *first)
 {
     size_t rows, workers = (size_t)s->workers;
     size_t min = kbi_min_z(s->kernels->least_rows, (s->a.count + workers - 1) / workers);
@@ -123,7 +123,7 @@ static size_t claim_rows(search *s, size_t *first)
 
 static void search_worker(void *context, int32_t worker)
 {
-    search *s = context;
+    match_search *s = context;
     kbi_neighbours of_b = {0};
     if (s->mutual) {
         of_b = neighbours_from(&s->of_b, (size_t)worker * s->b.count);
@@ -139,7 +139,7 @@ static void search_worker(void *context, int32_t worker)
 
 /* ---- the whole search ---- */
 
-static bool search_allocate(search *s, kb_workspace *workspace)
+static bool search_allocate(match_search *s, kb_workspace *workspace)
 {
     size_t na = s->a.count, nb = s->b.count;
     size_t columns = s->mutual ? nb * (size_t)s->workers : 0;
@@ -158,7 +158,7 @@ static bool search_allocate(search *s, kb_workspace *workspace)
 /* Rows that have gaps, or zeros among them, are copied: the worst case is both sets. */
 kb_status kbi_match_measure(size_t na, size_t nb, size_t row_bytes, int32_t threads, kb_workspace *workspace)
 {
-    search s = {.a = {.count = na}, .b = {.count = nb}, .row_bytes = row_bytes, .mutual = true};
+    match_search s = {.a = {.count = na}, .b = {.count = nb}, .row_bytes = row_bytes, .mutual = true};
     if (na > INT32_MAX || nb > INT32_MAX || row_bytes > 4096 * sizeof(float)) return KB_E_ARGUMENT;
     if (na == 0 || nb == 0) return KB_OK;
     size_t mark = kbi_workspace_mark(workspace);
@@ -169,7 +169,7 @@ kb_status kbi_match_measure(size_t na, size_t nb, size_t row_bytes, int32_t thre
     return fits ? KB_OK : KB_E_MEMORY;
 }
 
-static void merge_columns(search *s)
+static void merge_columns(match_search *s)
 {
     for (int32_t worker = 1; worker < s->workers; worker++) {
         kbi_neighbours more = neighbours_from(&s->of_b, (size_t)worker * s->b.count);
@@ -182,7 +182,7 @@ static void merge_columns(search *s)
     }
 }
 
-static size_t collect_matches(const search *s, const kb_match_options *o, kb_match *matches)
+static size_t collect_matches(const match_search *s, const kb_match_options *o, kb_match *matches)
 {
     size_t count = 0;
     for (size_t i = 0; i < s->a.count; i++) {
@@ -198,7 +198,7 @@ static size_t collect_matches(const search *s, const kb_match_options *o, kb_mat
     return count;
 }
 
-static kb_status search_run(search *s, const kb_match_options *o, kb_workspace *workspace, kb_match *matches,
+static kb_status search_run(match_search *s, const kb_match_options *o, kb_workspace *workspace, kb_match *matches,
                             size_t *count)
 {
     if (s->a.count == 0 || s->b.count == 0) return KB_OK;
@@ -242,7 +242,7 @@ kb_status kb_match_features(const kb_features *given_a, const kb_features *given
     if (status != KB_OK) return status;
     if (a.n && !matches) return kbi_fail(error, KB_E_ARGUMENT, "matches: a pointer is NULL");
 
-    search s = {.row_bytes = a.row_bytes, .squared = a.floats, .workers = kbi_parallel_threads(o.parallel)};
+    match_search s = {.row_bytes = a.row_bytes, .squared = a.floats, .workers = kbi_parallel_threads(o.parallel)};
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);
     status = prepare_rows(&s.a, &a, ws);
