@@ -58,6 +58,16 @@ static inline size_t kbi_min_z(size_t a, size_t b) { return a < b ? a : b; }
 static inline int32_t kbi_max_i(int32_t a, int32_t b) { return a > b ? a : b; }
 static inline int32_t kbi_clamp_i(int32_t v, int32_t lo, int32_t hi) { return v < lo ? lo : v > hi ? hi : v; }
 
+/* For clang, a row that has nothing to do with others. Where a loop reads a row at neighbouring places, it would keep what
+ * was loaded for the next rounds, and then could not turn the loop into vector code. */
+static inline const void *kbi_row_apart(const void *row)
+{
+#ifdef __clang__
+    __asm__("" : "+r"(row));
+#endif
+    return row;
+}
+
 /* ---- images ---- */
 /* KB_OK for a valid view, KB_E_ARGUMENT for NULL, else KB_E_IMAGE. */
 kb_status kbi_image_check(const kb_image *image);

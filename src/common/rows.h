@@ -12,16 +12,6 @@
 #    define KBI_SCALAR_CORE /* no vectors */
 #endif
 
-/* A row of which clang forgets that it is another one moved by a few places. It would keep what a loop has loaded for the
- * next rounds, and could not turn the loop into vector code any more. */
-static inline const void *kbi_row_apart(const void *row)
-{
-#ifdef __clang__
-    __asm__("" : "+r"(row));
-#endif
-    return row;
-}
-
 #ifndef KBI_ROWS
 #  define KBI_ROWS
 #  define KBI_ROWS_NAME(name) kbi_##name
