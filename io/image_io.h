@@ -22,6 +22,8 @@ typedef struct io_grid {
     int32_t width, height;
     double step_x, step_y, origin_x, origin_y;
 } io_grid;
+/* A place of the picture that was read, in pixels of its file. */
+void io_grid_to_file(const io_grid *grid, double *x, double *y);
 
 typedef struct io_image {
     int32_t width, height;

@@ -16,6 +16,12 @@ typedef struct shrinking {
     uint8_t *to;
 } shrinking;
 
+void io_grid_to_file(const io_grid *grid, double *x, double *y)
+{
+    *x = grid->origin_x + (*x + 0.5) * grid->step_x - 0.5;
+    *y = grid->origin_y + (*y + 0.5) * grid->step_y - 0.5;
+}
+
 static inline uint32_t pixel_at(const uint8_t *row, size_t i, bool wide)
 {
     return wide ? (uint32_t)((const uint16_t *)(const void *)row)[i] : row[i];

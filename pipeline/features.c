@@ -39,8 +39,9 @@ void features_to_file(features *f, const io_grid *file)
     if (file->step_x == 1 && file->step_y == 1) return;
     for (size_t i = 0; i < f->keypoints.count; i++) {
         kb_keypoint *k = &f->keypoints.items[i];
-        k->x = (float)(file->origin_x + ((double)k->x + 0.5) * file->step_x - 0.5);
-        k->y = (float)(file->origin_y + ((double)k->y + 0.5) * file->step_y - 0.5);
+        double x = (double)k->x, y = (double)k->y;
+        io_grid_to_file(file, &x, &y);
+        k->x = (float)x, k->y = (float)y;
         k->size = (float)((double)k->size * (file->step_x + file->step_y) / 2);
     }
 }

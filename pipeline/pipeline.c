@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pipeline/pipeline.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -377,6 +378,70 @@ bool pipeline_refine(const pipeline *p, const features *a, const features *b, co
     if (status == KB_OK) status = fit_pairs(p, quality, result);
     free(quality);
     return status == KB_OK || io_fail(error, "refining failed: %s", kb_status_string(status));
+}
+
+/* m S^-1, where S takes the pixels of a picture to pixels of its file. */
+static void model_of_file_points(double m[9], const io_grid *file)
+{
+    double x = 0, y = 0;
+    io_grid_to_file(file, &x, &y);
+    for (int row = 0; row < 3; row++) {
+        double *r = m + 3 * row;
+        r[0] /= file->step_x;
+        r[1] /= file->step_y;
+        r[2] -= r[0] * x + r[1] * y;
+    }
+}
+
+/* S m */
+static void model_to_file_points(double m[9], const io_grid *file)
+{
+    double x = 0, y = 0;
+    io_grid_to_file(file, &x, &y);
+    for (int column = 0; column < 3; column++) {
+        m[column] = file->step_x * m[column] + x * m[6 + column];
+        m[3 + column] = file->step_y * m[3 + column] + y * m[6 + column];
+    }
+}
+
+static void transpose(double m[9])
+{
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < i; k++) {
+            double t = m[3 * i + k];
+            m[3 * i + k] = m[3 * k + i];
+            m[3 * k + i] = t;
+        }
+}
+
+/* As kb_fit_report has models. That of calibrated cameras is of rays, which have no pixels. */
+static void model_to_file(double m[9], kb_geometry geometry, const io_grid files[2])
+{
+    double scale = 0;
+    if (geometry == KB_GEOMETRY_ESSENTIAL || geometry == KB_GEOMETRY_ROTATION) return;
+    model_of_file_points(m, &files[0]);
+    if (geometry == KB_GEOMETRY_FUNDAMENTAL) {
+        transpose(m);
+        model_of_file_points(m, &files[1]);
+        transpose(m);
+        for (int i = 0; i < 9; i++) scale += m[i] * m[i];
+        scale = sqrt(scale);
+    } else {
+        model_to_file_points(m, &files[1]);
+        scale = m[8];
+    }
+    for (int i = 0; i < 9 && scale != 0; i++) m[i] /= scale;
+}
+
+void pipeline_result_to_file(pipeline_result *result, kb_geometry geometry, const io_grid files[2])
+{
+    for (size_t i = 0; i < result->count; i++) {
+        kb_point_pair *p = &result->pairs[i];
+        io_grid_to_file(&files[0], &p->x1, &p->y1);
+        io_grid_to_file(&files[1], &p->x2, &p->y2);
+    }
+    result->fit.rms *= (files[1].step_x + files[1].step_y) / 2;
+    if (result->fit.result == KB_FIT_FOUND) model_to_file(result->fit.model, geometry, files);
 }
 
 void pipeline_result_free(pipeline_result *result)

@@ -95,6 +95,8 @@ bool pipeline_match_images(const pipeline *p, const kb_image *const images[2], f
 /* Moves the points of a result to a fraction of a pixel (kb_match_refine) and fits the geometry to them. */
 bool pipeline_refine(const pipeline *p, const features *a, const features *b, const kb_image *const images[2],
                      pipeline_result *result, io_error *error);
+/* Points, geometry and error of two pictures that were shrunk when they were read, in pixels of their files. */
+void pipeline_result_to_file(pipeline_result *result, kb_geometry geometry, const io_grid files[2]);
 void pipeline_result_free(pipeline_result *result);
 
 #endif

@@ -47,3 +47,13 @@ bool pose_camera_parse(const char *text, kb_camera *camera, io_error *error)
     if (kb_camera_unproject(camera, camera->cx, camera->cy, &x, &y) == KB_OK) return true;
     return io_fail(error, "\"%s\" is no camera: focal lengths must be positive and all numbers finite", text);
 }
+
+kb_camera pose_camera_shrunk(const kb_camera *file, const io_grid *grid)
+{
+    kb_camera c = *file;
+    c.fx /= grid->step_x;
+    c.fy /= grid->step_y;
+    c.cx = (c.cx + 0.5 - grid->origin_x) / grid->step_x - 0.5;
+    c.cy = (c.cy + 0.5 - grid->origin_y) / grid->step_y - 0.5;
+    return c;
+}

@@ -77,6 +77,8 @@ static int match_check(const cli_common *common, const match_job *job)
         if (rows[i] && !job->keypoints[i])
             return cli_usage_error(common, "%s holds descriptors: --keypoints-%c must name their keypoints",
                                    job->names[i], "ab"[i]);
+    if (job->reading.max_size && (job->keypoints[0] || job->keypoints[1]))
+        return cli_usage_error(common, "keypoints that are given are in pixels of the file: --max-size excludes them");
     if (job->pipeline.options.tilts && (rows[0] || rows[1] || job->keypoints[0] || job->keypoints[1]))
         return cli_usage_error(common, "--tilts finds keypoints in simulated views: they cannot be given");
     if ((rows[0] || rows[1]) && job->pipeline.options.refine)
@@ -183,6 +185,24 @@ static bool match_is_solid(const match_job *job)
     return job->solid.result == KB_FIT_FOUND && job->solid.places >= SOLID * job->result.fit.places;
 }
 
+/* What the user said in pixels of the files, in those of pictures that were shrunk. */
+static void match_shrink_options(match_job *job)
+{
+    const pipeline_options *given = &job->pipeline.options;
+    pipeline_options *o = &job->pipeline.pipeline.options;
+    const io_grid *b = &job->images[1].file;
+    if (given->threshold > 0) o->threshold = given->threshold / ((b->step_x + b->step_y) / 2);
+    for (int i = 0; i < 2 && given->cameras[0].struct_size; i++)
+        o->cameras[i] = pose_camera_shrunk(&given->cameras[given->cameras[i].struct_size ? i : 0], &job->images[i].file);
+}
+
+static void match_to_files(match_job *job)
+{
+    const io_grid files[2] = {job->images[0].file, job->images[1].file};
+    for (int i = 0; i < 2; i++) features_to_file(&job->features[i], &files[i]);
+    pipeline_result_to_file(&job->result, job->pipeline.options.geometry, files);
+}
+
 static bool match_images(cli_common *common, match_job *job, io_error *error)
 {
     cli_pipeline *p = &job->pipeline;
@@ -191,6 +211,7 @@ static bool match_images(cli_common *common, match_job *job, io_error *error)
     if (images ? !cli_pipeline_open(common, p, error)
                : !pipeline_open(&p->pipeline, &p->options, NULL, common->parallel, error))
         return false;
+    if (job->reading.max_size) match_shrink_options(job);
     const kb_image *views[2];
     for (int i = 0; i < 2; i++) views[i] = job->images[i].pixels ? &job->images[i].view : NULL;
     bool good = match_by_looks(job)
@@ -425,9 +446,10 @@ static int match_run(cli_common *common, void *context, int count, char **argume
     if (job->pipeline.options.tilts) job->reading.keep16 = false; /* views have 8 bits */
     int code = match_check(common, job);
     if (code != CLI_DONE) return code;
-    if (!match_images(common, job, &error) || (job->draw && !match_picture_write(job, &error)) ||
-        (job->output && !match_table_write(job, &error)))
+    if (!match_images(common, job, &error) || (job->draw && !match_picture_write(job, &error)))
         return cli_error("%s", error.text);
+    if (job->reading.max_size) match_to_files(job);
+    if (job->output && !match_table_write(job, &error)) return cli_error("%s", error.text);
     match_warn_cameras(common, job);
     if (match_is_solid(job))
         cli_warn(common, "the scene is no plane: a fundamental matrix explains %d places, the homography %d; try --fit "
@@ -484,7 +506,7 @@ static const cli_option match_options[] = {
     {"epilines", 0, CLI_FLAG(match_job, epilines),
      .help = "with --fit fundamental: draw epipolar lines of some inliers instead of lines between matches"},
     CLI_SECTION("Images"),
-    CLI_GROUP(match_job, reading, reading_options),
+    CLI_GROUP(match_job, reading, any_photo_options),
     CLI_GROUP(match_job, pipeline, pipeline_option_groups),
     {0}};
 

@@ -8,6 +8,7 @@
 #include "io/json.h"
 #include "io/number.h"
 #include "io/progress.h"
+#include "pipeline/pose.h"
 #include "track.h"
 
 typedef struct totals {
@@ -57,21 +58,48 @@ bool track_plausible(const double h[9], int32_t width, int32_t height, double co
     return true;
 }
 
-static void take_match(track_job *job, const pipeline_result *matched, track_result *result)
+static const io_grid as_it_is = {.step_x = 1, .step_y = 1};
+
+/* The pixels in which a frame was read, and those of its file. Streams are not shrunk. */
+static const io_grid *frame_grid(const track_job *job)
 {
+    return job->frames.streaming ? &as_it_is : &job->frames.image.file;
+}
+
+/* The template is in pixels of its file from here on. */
+static void take_match(track_job *job, pipeline_result *matched, track_result *result)
+{
+    const io_grid files[2] = {job->image.file, as_it_is}, *template = &files[0];
+    if (job->reading.max_size) pipeline_result_to_file(matched, KB_GEOMETRY_HOMOGRAPHY, files);
     result->ms += matched->ms_match + matched->ms_fit;
     job->sum.ms[2] += matched->ms_match;
     job->sum.ms[3] += matched->ms_fit;
     result->matches = matched->count;
     result->inliers = matched->fit.inliers;
     result->found = matched->fit.result == KB_FIT_FOUND && matched->fit.places >= job->min_places &&
-                    track_plausible(matched->fit.model, job->image.width, job->image.height, result->corners);
+                    track_plausible(matched->fit.model, template->width, template->height, result->corners);
+}
+
+static bool find_pose(const track_job *job, const pipeline *p, const pipeline_result *matched, track_result *result,
+                      io_error *error)
+{
+    track_camera camera = job->camera;
+    if (job->reading.max_size) camera.camera = pose_camera_shrunk(&camera.camera, frame_grid(job));
+    return track_pose(&camera, p, matched, job->image.file.width, job->image.file.height, result, error);
+}
+
+/* With the threshold in pixels of the frame as it was read. */
+static pipeline pipeline_of_frame(const track_job *job)
+{
+    pipeline p = job->pipeline.pipeline;
+    if (job->reading.max_size) p.options.threshold /= (frame_grid(job)->step_x + frame_grid(job)->step_y) / 2;
+    return p;
 }
 
 /* Where the template's features, which are computed once, do not find it, it is looked at again from its pixels on. */
 static bool find_template(track_job *job, const kb_image *view, track_result *result, io_error *error)
 {
-    const pipeline *p = &job->pipeline.pipeline;
+    const pipeline shrunk = pipeline_of_frame(job), *p = &shrunk;
     const kb_image *const both[2] = {&job->image.view, view};
     features seen = {0}, again[2] = {{0}, {0}};
     pipeline_times times;
@@ -91,7 +119,7 @@ static bool find_template(track_job *job, const kb_image *view, track_result *re
     }
     if (ok) {
         double start = io_clock_seconds();
-        ok = track_pose(&job->camera, p, &matched, job->image.width, job->image.height, result, error);
+        ok = find_pose(job, p, &matched, result, error);
         double ms_pose = 1000 * (io_clock_seconds() - start);
         result->ms += ms_pose, job->sum.ms[3] += ms_pose;
     }
@@ -229,6 +257,8 @@ static bool track_all(track_job *job, io_error *error)
                    !track_pictures_add(&job->pictures, &job->frames, number, &result, error)) {
             return false;
         }
+        for (int i = 0; result.found && i < 4; i++)
+            io_grid_to_file(frame_grid(job), &result.corners[i][0], &result.corners[i][1]);
         job->sum.found += result.found;
         job->sum.ms_all += result.ms;
         if (!put_row(job, number, &result, error)) return false;
@@ -321,7 +351,7 @@ static const cli_option track_options[] = {
     {"fps", 0, CLI_NUMBER(track_job, fps, 1, 1000), "N", "25",
      .help = "frames per second of that stream, when FRAMES are images"},
     CLI_SECTION("Images"),
-    CLI_GROUP(track_job, reading, reading_options),
+    CLI_GROUP(track_job, reading, any_photo_options),
     CLI_GROUP(track_job, pipeline, pipeline_option_groups),
     {0}};
 
@@ -338,7 +368,7 @@ const cli_command command_track = {
              "to standard output:\n"
              "    frame,found,inliers,matches,x1,y1,x2,y2,x3,y3,x4,y4,ms\n"
              "with the corners of the template in the frame, clockwise from its top left, empty when it is lost; with "
-             "--json one object per line. With --camera six columns follow: rx,ry,rz, the rotation vector in radians, "
+             "--json one object per line. --max-size shrinks the template and images, not the frames of a stream. With --camera six columns follow: rx,ry,rz, the rotation vector in radians, "
              "and tx,ty,tz. A point of the template, from its centre with x to the right, y down and z away from the "
              "viewer, is rotated and shifted by these into the camera's coordinates. At the end: frames per second, "
              "processor time and energy (powercap or battery) per frame.",

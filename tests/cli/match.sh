@@ -49,6 +49,42 @@ for extra in "--threads 1" "--threads 5" "--cpu c" "--seed 0"; do
     same m.csv again.csv
 done
 
+# --max-size: keypoints are found in shrunk pictures; points, geometry, threshold and camera stay in pixels of the files
+leaves large_a.pgm 700 500 7
+large_map="0.97 -0.06 34 0.05 0.95 -6 0.00003 -0.00002 1"
+leaves large_b.pgm 700 500 7 "$large_map" 800 540
+shrunk() { run "$KEYBITS" match large_a.pgm large_b.pgm -m m.kbm --max-size 400 "$@"; }
+for kind in homography affine; do
+    shrunk --fit $kind --threshold 4 --json -o $kind.csv --draw $kind.png >$kind.json
+done
+python3 - "$large_map" <<'PY' || fail "--max-size"
+import csv, json, sys
+def to(h, x, y):
+    u, v, w = (h[3 * i] * x + h[3 * i + 1] * y + h[3 * i + 2] for i in range(3))
+    return u / w, v / w
+def off(a, b): return ((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2) ** 0.5
+back = [float(v) for v in sys.argv[1].split()]
+for kind in ("homography", "affine"):
+    report = json.load(open(kind + ".json"))
+    h = report["model"]
+    rows = [{k: float(v) for k, v in r.items()} for r in csv.DictReader(open(kind + ".csv")) if r["inlier"] == "1"]
+    errors = [off(to(h, r["x1"], r["y1"]), (r["x2"], r["y2"])) for r in rows]
+    assert len(rows) > 100 and max(r["x1"] for r in rows) > 600 and h[8] == 1, (kind, len(rows))
+    assert max(errors) <= 4.01, (kind, max(errors))
+    rms = (sum(e * e for e in errors) / len(errors)) ** 0.5
+    assert abs(rms - report["rms"]) < 0.02, (kind, rms, report["rms"])
+    for x, y in (50, 50), (650, 50), (650, 450), (50, 450):
+        assert kind != "homography" or off(to(back, *to(h, x, y)), (x, y)) < 1.5, (x, y, h)
+PY
+shrunk --fit homography -o whole.csv --max-size 0 --quiet
+run "$KEYBITS" match large_a.pgm large_b.pgm -m m.kbm -o plain.csv --quiet
+same whole.csv plain.csv
+differ whole.csv homography.csv
+run "$KEYBITS" match large_a.pgm large_a.pgm -m m.kbm --fit rotation --camera 900,900,350,250 --max-size 400 --json >still.json
+awk '/"angle": / { gsub(/[ ,]/, ""); split($0, v, ":"); exit !(v[2] < 0.01) }' still.json || fail "--max-size: a camera that stood still"
+! grep -q "lies outside" .err || fail "--max-size: the principal point"
+refuse 2 "--max-size excludes them" "$KEYBITS" match large_a.pgm large_b.pgm --keypoints-a homography.csv --max-size 400
+
 # options of matching
 run "$KEYBITS" match a.pgm b.pgm -m m.kbm --ratio 0.7 -o ratio.csv --quiet
 run "$KEYBITS" match a.pgm b.pgm -m m.kbm --max-distance 20 -o near.csv --quiet

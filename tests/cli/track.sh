@@ -74,6 +74,24 @@ refuse 2 "is no camera" "$KEYBITS" track poster.pgm frames -m m.kbm --camera 300
 refuse 2 "must be positive" "$KEYBITS" track poster.pgm frames -m m.kbm --camera=-300,300,1,1
 refuse 2 "needs --camera" "$KEYBITS" track poster.pgm frames -m m.kbm --template-width 1
 
+# --max-size: template and frames are shrunk; corners, pose, threshold and camera stay in pixels of the files
+leaves large_poster.pgm 600 480 3
+mkdir large
+leaves large/f0.pgm 600 480 3 "1 0 -120 0 1 -90 0 0 1" 960 720
+shrunk() { run "$KEYBITS" track large_poster.pgm large -m m.kbm --max-size 320 --threshold 6 "$@"; }
+shrunk --camera 900,900,479.5,359.5 --draw small >shrunk.csv
+awk -F, 'NR == 2 { split("120 90 719 90 719 569 120 569", t, " ")
+    for (i = 1; i <= 8; i++) if (($(4 + i) - t[i]) ^ 2 > 4) { print "corner number " i " is " $(4 + i); exit 1 }
+    split("0 0 0 -60 -30 900", p, " "); split("0.02 0.02 0.01 3 3 9", e, " ")
+    for (i = 1; i <= 6; i++) if (($(13 + i) - p[i]) ^ 2 > e[i] ^ 2) { print "pose number " i " is " $(13 + i); exit 1 } }
+    END { exit NR != 2 }' shrunk.csv || fail "--max-size: $(sed -n 2p shrunk.csv)"
+shrunk --camera 900,900,479.5,359.5 --template-width 0.6 --json >metres.json
+sed -n 1p metres.json | awk -F'"translation": ' '{ split($2, t, /[][, ]+/); if ((t[4] - 0.9) ^ 2 > 0.0001) exit 1 }' ||
+    fail "--max-size, metres: $(sed -n 1p metres.json)"
+y4m large.y4m 420jpeg large/f0.pgm
+run "$KEYBITS" track large_poster.pgm large.y4m -m m.kbm --max-size 320 >stream.csv
+awk -F, 'NR == 2 && !(($5 - 120) ^ 2 < 4 && ($9 - 719) ^ 2 < 4) { exit 1 }' stream.csv || fail "a stream: $(sed -n 2p stream.csv)"
+
 # a frame that cannot be read is told and counted; the others are tracked
 printf 'P5\n320 240\n255\nshort' >frames/f1b.pgm
 track frames >damaged.csv
