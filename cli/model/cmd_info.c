@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* keybits info: what this program and this machine are made of. */
+#include <stdio.h>
+#include <string.h>
+
 #include "cli/cli.h"
 #include "io/image_io.h"
 #include "io/json.h"
 
-#ifdef KB_HAVE_WEBP
-#define WEBP_NAME "WebP",
-#else
-#define WEBP_NAME
-#endif
-#ifdef KB_HAVE_TIFF
-#define TIFF_NAME "TIFF",
-#else
-#define TIFF_NAME
-#endif
-static const char *const formats[] = {"JPEG", "PNG", "PGM", "PPM", "BMP", WEBP_NAME TIFF_NAME NULL};
+static void formats_json(io_json *json)
+{
+    char name[16];
+    io_json_array(json, "formats");
+    for (const char *at = io_image_formats; sscanf(at, "%15[^,]", name) == 1; at += strspn(at, ", ")) {
+        io_json_string(json, NULL, name);
+        at += strlen(name);
+    }
+    io_json_end(json);
+}
 
 static void info_json(const cli_common *common)
 {
@@ -24,9 +26,7 @@ static void info_json(const cli_common *common)
     io_json_string(&json, "version", kb_version());
     io_json_string(&json, "cpu", kb_cpu_features());
     io_json_integer(&json, "threads", common->parallel->threads);
-    io_json_array(&json, "formats");
-    for (int i = 0; formats[i]; i++) io_json_string(&json, NULL, formats[i]);
-    io_json_end(&json);
+    formats_json(&json);
     io_json_object(&json, "kernels");
     for (int32_t i = 0; kb_kernel_at(i).name; i++) io_json_string(&json, kb_kernel_at(i).name, kb_kernel_at(i).variant);
     io_json_end(&json);
@@ -46,9 +46,8 @@ static void info_text(const cli_common *common)
     printf("keybits    %s\n", kb_version());
     printf("cpu        %s\n", *kb_cpu_features() ? kb_cpu_features() : "plain C only");
     printf("threads    %d\n", (int)common->parallel->threads);
-    printf("formats   ");
-    for (int i = 0; formats[i]; i++) printf(" %s", formats[i]);
-    printf("\n\nkernels\n");
+    printf("formats    %s\n", io_image_formats);
+    printf("\nkernels\n");
     for (int32_t i = 0; kb_kernel_at(i).name; i++)
         printf("  %-20s %s\n", kb_kernel_at(i).name, kb_kernel_at(i).variant);
     printf("\nmodels\n");

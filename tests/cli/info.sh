@@ -3,10 +3,12 @@
 source "$(dirname "$0")/common.inc"
 version=$(sed -n 's/^#define KB_VERSION_STRING "\(.*\)"/\1/p' "${KEYBITS_SOURCE:-$(dirname "$0")/../..}/include/keybits/keybits.h")
 run "$KEYBITS" info >info.txt
-for words in "keybits    $version" "cpu " "threads" "kernels" "bag256" "rootsift" "JPEG PNG PGM PPM BMP"; do holds info.txt "$words"; done
+for words in "keybits    $version" "cpu " "threads" "kernels" "bag256" "rootsift" "JPEG, PNG, PGM, PPM, BMP"; do holds info.txt "$words"; done
 run "$KEYBITS" info --json --threads 3 >info.json
 for words in "\"version\": \"$version\"" '"threads": 3' '"kernels"' '"name": "sift"'; do holds info.json "$words"; done
 if command -v python3 >/dev/null; then python3 -m json.tool info.json >/dev/null || fail "info --json is not JSON"; fi
+echo "a text" >text.png # whose refusal names the same formats
+refuse 1 "($(sed -n 's/^formats *//p' info.txt))" "$KEYBITS" detect text.png -o -
 run "$KEYBITS" info --cpu c >plain.txt
 [ -z "$(sed -n '/^kernels/,/^$/p' plain.txt | awk 'NF == 2 && $2 != "c"')" ] || fail "--cpu c leaves other kernels than plain C"
 if grep -q '^cpu .*avx2' info.txt; then
