@@ -20,6 +20,9 @@ mark_as_advanced(DPKG_SHLIBDEPS)
 if(DPKG_SHLIBDEPS)
     set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 endif()
+if(TARGET keybits-io AND HEIF_FOUND)
+    set(CPACK_DEBIAN_PACKAGE_RECOMMENDS libheif1) # loaded for the first HEIC, which dpkg-shlibdeps does not see
+endif()
 # The module that compares with OpenCV stays out, since the package would depend on OpenCV.
 set(CPACK_COMPONENTS_ALL Unspecified)
 set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)

@@ -7,13 +7,12 @@ noise set/shift/1.pgm 200 150 20 20
 noise set/shift/2.pgm 200 150 29 14
 echo "1 0 -9  0 1 6  0 0 1" >set/shift/H_1_2
 
-# The program needs codecs, SQLite, jansson and what these need; OpenCV and OpenBLAS, with their threads at start, are
-# loaded later. It runs in little address space. Sanitizers need their own libraries and much space.
+# The program needs codecs, SQLite, jansson and what these need; OpenCV and OpenBLAS, with their threads at start, and libheif
+# are loaded later. It runs in little address space. Sanitizers need their own libraries and much space.
 if command -v ldd >/dev/null && ! grep -qE '__(a|t)san_init' "$KEYBITS"; then
     ldd "$KEYBITS" >libraries.txt || fail "ldd"
     known='linux-vdso|ld-linux|libc|libm|libdl|libpthread|libpng[0-9]*|libz|libjpeg|libsqlite3|libjansson|libtiff|libwebp|libsharpyuv'
     known+='|libzstd|liblzma|libLerc|libjbig|libdeflate|libstdc\+\+|libgcc_s' # what libtiff needs
-    known+='|libheif|libx265|libde265|libdav1d|libaom|libnuma'
     others=$(grep -vE "^\s*(/\S*/)?($known)[-.0-9a-z_]*\.so" libraries.txt)
     [ -z "$others" ] || fail "the program is linked with $others"
     (ulimit -v 100000 && timeout 600 "$KEYBITS" info >info.txt 2>&1) || fail "info in 100 MB of address space: $(cat info.txt)"

@@ -53,3 +53,7 @@ cmp -s "$scratch/installed.txt" "$scratch/packed.txt" ||
     fail "package and installation differ: $(diff "$scratch/installed.txt" "$scratch/packed.txt" | head -5)"
 [ "$(dpkg-deb -f "$deb" Package)" = keybits ] || fail "the package's name"
 [[ "$(dpkg-deb -f "$deb" Depends)" != *opencv* ]] || fail "the package depends on OpenCV"
+[[ "$(dpkg-deb -f "$deb" Depends)" != *heif* ]] || fail "the package depends on libheif, which is loaded when needed"
+if [[ "$("$build/keybits" info)" = *HEIC* ]]; then
+    [ "$(dpkg-deb -f "$deb" Recommends)" = libheif1 ] || fail "the package does not recommend libheif1"
+fi

@@ -76,9 +76,10 @@ deb() {
 deb amd64 cc
 deb arm64 aarch64-linux-gnu-gcc "${arm[@]}"
 cp "$KEYBITS_SOURCE/docs/images/match.jpg" .
-for library in libc6 libpng16 libjpeg62 libsqlite3 libjansson libtiff libwebp libheif; do
+for library in libc6 libpng16 libjpeg62 libsqlite3 libjansson libtiff libwebp; do
     dpkg-deb -f "$dist/keybits_${version}_amd64.deb" Depends | grep -q "$library" || fail "the package does not depend on $library"
 done
+[ "$(dpkg-deb -f "$dist/keybits_${version}_amd64.deb" Recommends)" = libheif1 ] || fail "the package does not recommend libheif1"
 amd64/usr/bin/keybits match match.jpg match.jpg >program.txt 2>&1 || fail "the program: $(tail -n 3 program.txt)"
 
 # library FILE LIBRARY COMPILER EMULATOR...: a program in C with the library of a wheel
