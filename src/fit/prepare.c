@@ -7,7 +7,7 @@
 
 #define FEW 31  /* points that give the frame of an image */
 #define FAR 1e6 /* as good as at infinity, in rays */
-#define LEAST_TIMES 0.8 /* of the threshold: noise of the image is not all there is, so that no pair is much more exact */
+#define LEAST_TIMES 0.8 /* of the threshold; no pair is much more exact, since noise of the image is not all there is */
 #define MOST_TIMES 4.0
 
 /* The first coordinate of point 1, or of point 2, of correspondence i. */

@@ -22,7 +22,8 @@ static kb_status complete_side(const pair_job *job, int which, const pair_look *
         if (side->deviations[k] == 0) keypoints[n++] = side->keypoints[k];
     }
     f.n = n;
-    kb_status status = kb_keypoint_deviations(&side->gray, &f, job->options.parallel, job->workspace, values, job->error);
+    const kb_parallel *parallel = job->options.parallel;
+    kb_status status = kb_keypoint_deviations(&side->gray, &f, parallel, job->workspace, values, job->error);
     for (size_t i = 0, at = 0; i < look->count && at < n && status == KB_OK; i++) {
         int32_t k = keypoint_of(&look->matches[i], which);
         if (side->deviations[k] == 0) side->deviations[k] = values[at++];
