@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* How exact a keypoint's place is.
  *
  * The place of a peak is where the gradient of its response vanishes. Noise of the image moves the gradient, and the

@@ -183,29 +183,32 @@ const fit_kind kbi_fit_essential = {
 
 /* A camera that only turns leaves t undetermined, yet any t then fits. The pairs that the best rotation does not
  * explain must be more than chance explains, in the whole band: most are errors of detection, with so little parallax
- * that they count as far. */
+ * that they count as far. Weights count against parallax only: wrong pairs are coarse ones more often than others, in
+ * whose wider band they would lie by chance, and an exact pair must be as far off the rotation as the median pair. */
 bool kbi_fit_has_parallax(const fit_pairs *pairs, const fit_limits *limits, const fit_scratch *scratch,
                           const fit_found *found)
 {
-    fit_pairs part = scratch->part;
+    fit_pairs part = scratch->part, plain = *pairs;
     fit_limits few = {limits->confidence, 200, limits->seed, false, false};
     fit_found turn;
     int32_t count = 0, off = 0, *slots = scratch->list.slot;
+    plain.weight = NULL;
     part.n = 0;
     part.threshold2 = 4 * pairs->threshold2;
     for (int32_t k = 0; k < found->score.count; k++) kbi_fit_part_add(&part, pairs, slots[k]);
     kbi_fit_search(&kbi_fit_rotation, &part, &few, scratch, &turn);
     if (turn.score.count < kbi_fit_rotation.sample) return true;
     kbi_fit_refine(&kbi_fit_rotation, &part, scratch, &turn);
-    kbi_fit_score(&kbi_fit_essential, pairs, found->model, scratch); /* the search has used the list of inliers */
+    kbi_fit_score(&kbi_fit_essential, &plain, found->model, scratch); /* the search has used the list of inliers */
     for (int32_t s = 0; s < pairs->n; s++) {
         slots[count] = s;
         count += scratch->error2[s] <= pairs->threshold2;
     }
-    kbi_fit_errors(&kbi_fit_rotation, turn.model, pairs, 0, pairs->n, scratch->error2);
+    kbi_fit_rotation.errors(turn.model, pairs, 0, pairs->n, scratch->error2);
     for (int32_t k = 0; k < count; k++) {
+        double weight = pairs->weight && pairs->weight[slots[k]] < 1 ? pairs->weight[slots[k]] : 1;
         slots[off] = slots[k];
-        off += !(scratch->error2[slots[k]] <= part.threshold2);
+        off += !(weight * scratch->error2[slots[k]] <= part.threshold2);
     }
     int32_t places = kbi_fit_places(pairs, slots, off, scratch, slots);
     return kbi_fit_meaningful(pairs->n - (count - off), places, 2, 2 * pairs->chance, 1);
