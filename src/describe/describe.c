@@ -100,18 +100,25 @@ typedef struct region_job {
     describer *describer;
     const kbi_image_kernels *kernels;
     kbi_pyramid levels;
-    kbi_plan plan;
+    kbi_regions regions;
     kbi_order order;
+    kbi_sampling *samplings; /* of a batch, for every worker */
+    uint8_t *flags;          /* per keypoint; may be NULL */
 } region_job;
 
 static void describe_ordered(void *context, int32_t index)
 {
     const region_job *j = context;
     const kbi_measure_scratch *memory = &j->describer->workers[index];
+    const kbi_regions *r = &j->regions;
+    kbi_sampling *samplings = j->samplings + index * j->kernels->batch * r->grid.octaves;
+    uint8_t flags[KBI_BATCH];
     size_t first;
     for (int32_t n; (n = take_items(j->describer, j->order.count, &first)) > 0;) {
         const uint32_t *which = j->order.keypoints + first;
-        j->kernels->sample(j->plan.samplings, which, n, j->plan.grid, &j->levels, memory->grids);
+        j->kernels->plan(r->keypoints, which, n, r->width_scale, r->grid, &j->levels, samplings, flags);
+        for (int32_t i = 0; i < n && j->flags; i++) j->flags[which[i]] = flags[i];
+        j->kernels->sample(samplings, n, r->grid, &j->levels, memory->grids);
         measure_and_write(j->describer, memory, memory->grids, which, 0, n);
     }
 }
@@ -122,16 +129,19 @@ static kb_status describe_regions(describer *d, const kb_image *image, const kb_
 {
     region_job j = {.describer = d,
                     .kernels = kbi_image_kernels_get(),
-                    .plan = {d->measure.grid, width_scale, keypoints, n, NULL, &d->rows, flags}};
+                    .regions = {d->measure.grid, width_scale, keypoints, n},
+                    .flags = flags};
+    const size_t each = (size_t)(j.kernels->batch * j.regions.grid.octaves);
     kb_image gray;
     kb_status status = kbi_gray8(image, workspace, &gray);
     if (status == KB_OK) status = kbi_pyramid_get(&j.levels, &gray, j.kernels->margin, workspace);
-    if (status == KB_OK) status = kbi_plan_get(&j.plan, workspace);
     if (status == KB_OK) status = kbi_order_get(&j.order, image, n, workspace);
     if (status == KB_OK) status = workers_get(d, workspace);
-    if (status != KB_OK || workspace->measures) return status;
-    kbi_plan_regions(&j.plan, &j.levels, d->count, d->parallel);
-    kbi_order_fill(&j.order, &j.plan);
+    if (status != KB_OK) return status;
+    j.samplings = kbi_workspace_array(workspace, (size_t)d->count * each, sizeof *j.samplings);
+    if (!j.samplings) return KB_E_MEMORY;
+    if (workspace->measures) return KB_OK;
+    kbi_order_fill(&j.order, &j.regions, &j.levels, &d->rows, flags);
     kbi_pyramid_make(&j.levels, j.kernels, j.order.levels, d->parallel);
     kbi_parallel_run(d->parallel, d->count, describe_ordered, &j);
     return KB_OK;

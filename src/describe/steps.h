@@ -17,28 +17,23 @@ typedef struct kbi_rows {
 void kbi_rows_write(const kbi_rows *rows, size_t index, const uint8_t *parts, size_t step);
 void kbi_rows_clear(const kbi_rows *rows, size_t index);
 
-/* ---- plan.c ---- */
-typedef struct kbi_plan {
+/* ---- order.c ---- */
+typedef struct kbi_regions {
     kbi_grid grid;
     double width_scale; /* a region is width_scale x size wide */
     const kb_keypoint *keypoints;
     size_t n;
-    kbi_sampling *samplings; /* n x octaves; level -1: the keypoint cannot be described */
-    const kbi_rows *rows;    /* rows of keypoints that cannot be described are cleared */
-    uint8_t *flags;          /* KB_KP_ per keypoint; may be NULL */
-} kbi_plan;
-kb_status kbi_plan_get(kbi_plan *plan, kb_workspace *workspace);
-void kbi_plan_regions(const kbi_plan *plan, const kbi_pyramid *levels, int32_t pieces, const kb_parallel *parallel);
-
-/* ---- order.c ---- */
+} kbi_regions;
 typedef struct kbi_order {
     uint32_t *keypoints; /* that can be described */
     size_t count;
-    uint32_t levels;       /* that their regions lie in, as bits */
-    size_t across, blocks; /* of the image */
+    uint32_t levels;         /* that their regions lie in, as bits */
+    uint32_t across, blocks; /* of the image */
 } kbi_order;
 kb_status kbi_order_get(kbi_order *order, const kb_image *image, size_t keypoints, kb_workspace *workspace);
-void kbi_order_fill(kbi_order *order, const kbi_plan *plan);
+/* Keypoints that cannot be described get their flags, and their rows are cleared. flags may be NULL. */
+void kbi_order_fill(kbi_order *order, const kbi_regions *regions, const kbi_pyramid *levels, const kbi_rows *rows,
+                    uint8_t *flags);
 
 /* ---- sample.c ---- */
 /* Grids that go through the kernels together are octave by octave: octave k of keypoint i of n is grid k n + i. */
