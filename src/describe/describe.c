@@ -34,7 +34,7 @@ static void describer_start(describer *d, product p, size_t n, const kb_parallel
                    : p.model ? (size_t)p.model->row_bytes
                              : octaves * (size_t)(p.grid.side * p.grid.side);
     *d = (describer){.measure = {p.model, p.grid, p.floats, batch},
-                     .rows = {NULL, bytes, bytes, bytes / octaves, p.model && octaves > 1},
+                     .rows = {NULL, bytes, bytes, p.model ? bytes : bytes / octaves},
                      .parallel = parallel,
                      .count = kbi_parallel_threads(parallel)};
     if ((size_t)d->count > batches) d->count = (int32_t)batches;

@@ -10,8 +10,7 @@
 typedef struct kbi_rows {
     uint8_t *rows;
     size_t bytes, stride; /* of a row, and from one row to the next */
-    size_t part;          /* bytes of one octave of a row */
-    bool alternate;       /* octaves take turns byte by byte (descriptors), or follow each other (samples) */
+    size_t part;          /* bytes that lie together before they are written: a row, or the samples of an octave */
 } kbi_rows;
 /* The parts of a row lie `step` bytes apart. */
 void kbi_rows_write(const kbi_rows *rows, size_t index, const uint8_t *parts, size_t step);
@@ -55,11 +54,11 @@ typedef struct kbi_measure_scratch {
     uint8_t *grids; /* of a batch */
     void *kernel;
     uint32_t *histograms;
-    uint8_t *values, *parts;
+    uint8_t *values, *parts, *rows; /* parts: of one octave after the other */
 } kbi_measure_scratch;
 bool kbi_measure_get(const kbi_measuring *measure, kbi_measure_scratch *scratch, size_t row_bytes,
                      kb_workspace *workspace);
-/* The grids of n keypoints become their parts of rows, in the same order. */
+/* The grids of n keypoints become their rows; without a model they are what is to be written. */
 const uint8_t *kbi_measure_grids(const kbi_measuring *measure, const kbi_measure_scratch *scratch,
                                  const uint8_t *grids, int32_t n);
 
