@@ -153,8 +153,8 @@ static kb_status read_call(const kb_features *given, const kb_describe_options *
                            kb_describe_options *o, uint32_t needs, kb_error *error)
 {
     kbi_error_clear(error);
-    if (KBI_STRUCT_READ(kb_describe_options, o, options) != KB_OK) return kbi_fail_struct(error);
     kb_status status = kbi_features_read(f, given, "features", needs, SIZE_MAX, error);
+    if (status == KB_OK && KBI_STRUCT_READ(kb_describe_options, o, options) != KB_OK) status = kbi_fail_struct(error);
     if (status == KB_OK && f->floats != 0 && f->floats != 1)
         return kbi_fail_at(error, KB_E_ARGUMENT, "floats", -1, "floats is %d, but must be 0 or 1", (int)f->floats);
     return status;

@@ -57,11 +57,10 @@ kb_status kbi_detect_orient(const kb_image *gray, const kb_detect_options *optio
 /* The mask with its margin, the 8-bit image, and the search. */
 static kb_status detect(kbi_detect_job *job, const kb_image *image, kb_keypoint *keypoints, size_t *count)
 {
-    kb_image grown;
     kb_status status = kbi_gray8(image, job->workspace, &job->image);
     if (status == KB_OK && job->options.mask && job->options.mask_margin > 0) {
-        status = kbi_mask_grow(job->options.mask, job->options.mask_margin, job->workspace, &grown);
-        job->options.mask = &grown;
+        status = kbi_mask_grow(job->options.mask, job->options.mask_margin, job->workspace, &job->grown);
+        job->options.mask = &job->grown;
     }
     return status == KB_OK ? find_keypoints(job, keypoints, count) : status;
 }

@@ -13,7 +13,7 @@ typedef struct kbi_measure kbi_measure; /* corners.h */
 
 /* Options checked, every field set; max_keypoints is at most what the caller has room for. The image is 8-bit. */
 typedef struct kbi_detect_job {
-    kb_image image;
+    kb_image image, grown; /* the mask with its margin */
     kb_detect_options options;
     kb_workspace *workspace;
 } kbi_detect_job;
