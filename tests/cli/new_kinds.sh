@@ -39,9 +39,8 @@ edit "a detector" src/common/presets.c 's/{"mser", 3.0f, 0}/&, {"middle", 2.5f, 
 add "a detector" src/detect/middle.c middle <<'END'
 #include "detect/detectors.h"
 
-static kb_status detect_middle(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint **found, size_t *count)
+static kb_status detect_middle(const kbi_detect_job *job, kb_keypoint **found, size_t *count)
 {
-    (void)measure;
     *count = 0;
     *found = kbi_workspace_get(job->workspace, sizeof **found);
     if (!*found) return KB_E_MEMORY;
