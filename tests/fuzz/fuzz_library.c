@@ -219,9 +219,8 @@ static void orient_and_select(source *s, const kb_image *image, kb_keypoint *key
         fuzz_expect(confidence[i] >= 0 && confidence[i] <= 1);
         fuzz_expect(keypoints[i].angle == -1 || (keypoints[i].angle >= 0 && keypoints[i].angle <= 360));
     }
-    fuzz_expect(select_keypoints(keypoints, count, image->width, image->height, (kb_selection)(take_byte(s) % (KB_SELECTION_QUADTREE + 1)),
-                                 count / 2,
-                          NULL, &count) == KB_OK);
+    kb_selection rule = (kb_selection)(take_byte(s) % (KB_SELECTION_QUADTREE + 1));
+    fuzz_expect(select_keypoints(keypoints, count, image->width, image->height, rule, count / 2, NULL, &count) == KB_OK);
 }
 
 /* Every keypoint against another one of the same image. */
