@@ -148,7 +148,6 @@ void *kbi_workspace_get(kb_workspace *workspace, size_t bytes)
     if (bytes > SIZE_MAX / 2 - workspace->used) return NULL;
     void *memory = workspace; /* an address, when it measures */
     if (!workspace->measures) {
-        if (workspace->used == 0 && !workspace->fixed && !kbi_workspace_grow(workspace, bytes)) return NULL;
         bool fits = !workspace->chunks && bytes <= workspace->size && workspace->used <= workspace->size - bytes;
         memory = fits ? workspace->base + workspace->used : chunk_get(workspace, bytes);
         if (!memory) {

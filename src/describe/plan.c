@@ -14,7 +14,6 @@ kb_status kbi_plan_get(kbi_plan *plan, kb_workspace *workspace)
 typedef struct plan_job {
     const kbi_plan *plan;
     const kbi_pyramid *levels;
-    const kbi_image_kernels *kernels;
     int32_t pieces;
 } plan_job;
 
@@ -27,7 +26,7 @@ static void plan_piece(void *context, int32_t piece)
     for (size_t i = kbi_piece(p->n, job->pieces, piece); i < end; i += KBI_BATCH) {
         size_t n = end - i < KBI_BATCH ? end - i : KBI_BATCH;
         kbi_sampling *samplings = p->samplings + i * octaves;
-        job->kernels->plan(p->keypoints + i, (int32_t)n, p->width_scale, p->grid, job->levels, samplings, flags);
+        p->kernels->plan(p->keypoints + i, (int32_t)n, p->width_scale, p->grid, job->levels, samplings, flags);
         if (p->flags) memcpy(p->flags + i, flags, n);
         for (size_t k = 0; k < n; k++)
             if (samplings[k * octaves].level < 0) kbi_rows_clear(p->rows, i + k);
@@ -36,6 +35,6 @@ static void plan_piece(void *context, int32_t piece)
 
 void kbi_plan_regions(const kbi_plan *plan, const kbi_pyramid *levels, int32_t pieces, const kb_parallel *parallel)
 {
-    plan_job job = {plan, levels, kbi_image_kernels_get(), pieces};
+    plan_job job = {plan, levels, pieces};
     kbi_parallel_run(parallel, pieces, plan_piece, &job);
 }

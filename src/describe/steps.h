@@ -19,6 +19,7 @@ void kbi_rows_clear(const kbi_rows *rows, size_t index);
 
 /* ---- plan.c ---- */
 typedef struct kbi_plan {
+    const kbi_image_kernels *kernels;
     kbi_grid grid;
     double width_scale; /* a region is width_scale x size wide */
     const kb_keypoint *keypoints;
@@ -54,6 +55,9 @@ typedef struct kbi_measuring {
     kbi_grid grid;
     bool floats;   /* SIFT and RootSIFT as floats instead of bytes */
     int32_t batch; /* keypoints that are measured together, at most */
+    const kbi_boxes_kernels *boxes; /* of kinds with boxes; the others have the kernels of SIFT */
+    const kbi_sift_kernels *sift;
+    size_t scratch_bytes; /* that its kernels need */
 } kbi_measuring;
 /* What a worker needs. */
 typedef struct kbi_measure_scratch {

@@ -6,7 +6,7 @@
 void kbi_rows_write(const kbi_rows *rows, size_t index, const uint8_t *parts, size_t step)
 {
     uint8_t *row = rows->rows + index * rows->stride;
-    if (kbi_kind_built(KB_KIND_BAG) && rows->alternate) {
+    if (rows->alternate) {
         for (size_t i = 0; i < rows->part; i++, parts++)
             for (size_t k = 0; k < KB_OCTAVES; k++) *row++ = parts[k * step];
     } else {

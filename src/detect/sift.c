@@ -212,12 +212,10 @@ static size_t spread_directions(sift *s, const kbi_candidates *picked, size_t n)
     return count;
 }
 
-static kb_status detect_sift(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint **found, size_t *count)
+static kb_status detect_sift(const kbi_detect_job *job, kb_keypoint **found, size_t *count)
 {
-    (void)measure;
-    sift s = {.job = job, .threads = kbi_parallel_threads(job->options.parallel)};
+    sift s = {.job = job, .threads = job->threads, .kernels = job->kernels};
     size_t n = (size_t)job->options.max_keypoints;
-    s.kernels = kbi_detect_kernels_get();
     *count = 0;
     kbi_scale_space_plan(&s.space, job, s.kernels);
     if (s.space.octaves == 0) return KB_OK;

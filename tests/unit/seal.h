@@ -24,11 +24,8 @@ static inline void seal_vocabulary(uint8_t *data, size_t size)
 /* A checkpoint of learning HashSIFT: its last 8 bytes, beginning with the identity that stands at 8. */
 static inline void seal_checkpoint(uint8_t *data, size_t size)
 {
-    uint64_t hash;
     if (size < 24) return;
-    memcpy(&hash, data + 8, 8);
-    hash = kbi_sum_bytes(hash, data, size - 8);
-    memcpy(data + size - 8, &hash, 8);
+    kbi_put_u64(data + size - 8, kbi_sum_bytes(kbi_get_u64(data + 8), data, size - 8));
 }
 
 #endif

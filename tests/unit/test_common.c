@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "common/common.h"
+#include "image/image.h"
 
 #define PI 3.14159265358979323846
 
@@ -271,6 +271,8 @@ static void test_workspace_stands_in(void **state)
     assert_int_equal(kb_workspace_bytes(&local), empty);
 
     assert_int_equal(kb_workspace_create(NULL, &given), KB_OK);
+    assert_non_null(kbi_workspace_get(given, 100));
+    kbi_workspace_rewind(given, 0); /* keeps a block for the next call */
     void *data = kbi_workspace_get(given, 100);
     assert_ptr_equal(kbi_workspace_or(given, &local), given);
     kbi_workspace_release(&local); /* leaves the caller's alone */
