@@ -11,13 +11,11 @@ bool kbi_measure_get(const kbi_measuring *m, kbi_measure_scratch *scratch, size_
     size_t grids = (size_t)(m->grid.octaves * m->grid.side * m->grid.side);
     *scratch = (kbi_measure_scratch){.grids = kbi_workspace_array(workspace, n, grids)};
     if (!m->model) return scratch->grids;
-    const bool boxes = kbi_kind_has_boxes(m->model->spec.kind);
-    scratch->kernel = kbi_workspace_get(workspace, boxes ? kbi_boxes_kernels_get()->boxes_scratch(m->model)
-                                                         : kbi_sift_kernels_get()->scratch_bytes);
     const bool octaves = kbi_has_octaves(m->grid);
+    scratch->kernel = kbi_workspace_get(workspace, m->scratch_bytes);
     scratch->rows = kbi_workspace_get(workspace, n * row_bytes + KB_OCTAVES * TURNS);
     scratch->parts = octaves ? kbi_workspace_get(workspace, n * row_bytes + TURNS) : scratch->rows;
-    if (boxes) return scratch->grids && scratch->kernel && scratch->rows && scratch->parts;
+    if (m->boxes) return scratch->grids && scratch->kernel && scratch->rows && scratch->parts;
     scratch->histograms = kbi_workspace_array(workspace, n, KB_SIFT_VALUES * sizeof *scratch->histograms);
     scratch->values = kbi_workspace_array(workspace, n, KB_SIFT_VALUES);
     return scratch->grids && scratch->kernel && scratch->rows && scratch->histograms && scratch->values;
@@ -38,33 +36,32 @@ static void take_turns(const uint8_t *restrict parts, size_t part, uint8_t *rest
     }
 }
 
-static void measure_boxes(const kb_model *model, const uint8_t *grids, int32_t n, const kbi_measure_scratch *s)
+static void measure_boxes(const kbi_measuring *m, const uint8_t *grids, int32_t n, const kbi_measure_scratch *s)
 {
-    const kbi_grid grid = model->grid;
-    const int32_t part = model->row_bytes / grid.octaves;
+    const kbi_grid grid = m->grid;
+    const int32_t part = m->model->row_bytes / grid.octaves;
     for (int32_t k = 0; k < grid.octaves; k++)
-        kbi_boxes_kernels_get()->boxes(&model->tables[k], grids + k * n * grid.side * grid.side, n,
-                                       s->parts + k * n * part, s->kernel);
+        m->boxes->boxes(&m->model->tables[k], grids + k * n * grid.side * grid.side, n, s->parts + k * n * part,
+                        s->kernel);
     if (kbi_kind_built(KB_KIND_BAG) && kbi_has_octaves(grid)) take_turns(s->parts, (size_t)(n * part), s->rows);
 }
 
 static void measure_gradients(const kbi_measuring *m, const uint8_t *patches, int32_t n, const kbi_measure_scratch *s)
 {
     const kb_model_spec *spec = &m->model->spec;
-    const kbi_sift_kernels *kernels = kbi_sift_kernels_get();
     bool root = spec->kind == KB_KIND_ROOTSIFT || spec->root, hash = spec->kind == KB_KIND_HASHSIFT;
-    kernels->sift(patches, n, s->histograms, s->kernel);
+    m->sift->sift(patches, n, s->histograms, s->kernel);
     if (m->floats)
         for (size_t i = 0; i < (size_t)n; i++)
             kbi_sift_floats(s->histograms + i * KB_SIFT_VALUES, root, (float *)(void *)s->rows + i * KB_SIFT_VALUES);
-    else kernels->sift_bytes(s->histograms, n, root, hash ? s->values : s->rows);
-    if (hash) kernels->project(m->model, s->values, n, s->rows);
+    else m->sift->sift_bytes(s->histograms, n, root, hash ? s->values : s->rows);
+    if (hash) m->sift->project(m->model, s->values, n, s->rows);
 }
 
 const uint8_t *kbi_measure_grids(const kbi_measuring *m, const kbi_measure_scratch *s, const uint8_t *grids, int32_t n)
 {
     if (!m->model) return grids;
-    if (kbi_kind_has_boxes(m->model->spec.kind)) measure_boxes(m->model, grids, n, s);
+    if (kbi_kind_has_boxes(m->model->spec.kind)) measure_boxes(m, grids, n, s);
     else measure_gradients(m, grids, n, s);
     return s->rows;
 }

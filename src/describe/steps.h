@@ -48,6 +48,9 @@ typedef struct kbi_measuring {
     kbi_grid grid;
     bool floats;   /* SIFT and RootSIFT as floats instead of bytes */
     int32_t batch; /* keypoints that are measured together, at most */
+    const kbi_boxes_kernels *boxes; /* of kinds with boxes; the others have the kernels of SIFT */
+    const kbi_sift_kernels *sift;
+    size_t scratch_bytes; /* that its kernels need */
 } kbi_measuring;
 /* What a worker needs. */
 typedef struct kbi_measure_scratch {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
 #include "detect/corners.h"
+#include "detect/detectors.h"
 
 /* ---- how many peaks go on ---- */
 
@@ -294,25 +297,27 @@ static kb_status put_in_order(kbi_corners *c)
 
 static void weigh_levels(kbi_corners *c)
 {
-    double power = c->scheme->weight_power * c->measure->power;
-    for (int32_t i = 0; i < c->levels.count; i++)
-        c->weight[i] = power > 0 ? (float)kbi_exp(power * kbi_log(c->levels.level[i].factor)) : 1;
+    for (int32_t i = 0; i < c->levels.count; i++) {
+        double root = sqrt(sqrt(c->levels.level[i].factor)), weight = 1;
+        for (int32_t k = 0; c->scheme->weighs && k < c->measure->power; k++) weight *= root;
+        c->weight[i] = (float)weight;
+    }
 }
 
-static kbi_corners corners_of(const kbi_detect_job *job, const kbi_measure *measure)
+static kbi_corners corners_of(const kbi_detect_job *job)
 {
-    kbi_corners c = {.job = job, .measure = measure, .scheme = kbi_scheme_of(&job->options)};
+    kbi_corners c = {.job = job, .measure = job->detector->measure, .scheme = kbi_scheme_of(&job->options)};
     c.levels = (kbi_levels){.in_place = job->options.low_memory, .parallel = job->options.parallel};
-    c.border = kbi_corners_levels(&c.levels, &job->image, &job->options, measure);
+    c.border = kbi_corners_levels(&c.levels, &job->image, &job->options, c.measure);
     weigh_levels(&c);
-    c.levels.threads = job->options.low_memory ? 1 : kbi_parallel_threads(job->options.parallel);
-    c.levels.kernels = c.kernels = kbi_detect_kernels_get();
+    c.levels.threads = job->options.low_memory ? 1 : job->threads;
+    c.levels.kernels = c.kernels = job->kernels;
     return c;
 }
 
-kb_status kbi_corners_orient(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint *keypoints, size_t n)
+kb_status kbi_corners_orient(const kbi_detect_job *job, kb_keypoint *keypoints, size_t n)
 {
-    kbi_corners c = corners_of(job, measure);
+    kbi_corners c = corners_of(job);
     if (c.levels.count == 0) return KB_OK;
     if (!kbi_levels_get(&c.levels, job->workspace)) return KB_E_MEMORY;
     for (int32_t i = 0; i < c.levels.count && !c.levels.in_place; i++) kbi_levels_build(&c.levels, i);
@@ -322,9 +327,9 @@ kb_status kbi_corners_orient(const kbi_detect_job *job, const kbi_measure *measu
     return KB_OK;
 }
 
-kb_status kbi_detect_corners(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint **found, size_t *count)
+kb_status kbi_detect_corners(const kbi_detect_job *job, kb_keypoint **found, size_t *count)
 {
-    kbi_corners c = corners_of(job, measure);
+    kbi_corners c = corners_of(job);
     *count = 0;
     if (c.levels.count == 0) return KB_OK;
     if (!lists_get(&c)) return KB_E_MEMORY;

@@ -78,7 +78,7 @@ typedef struct kbi_corners kbi_corners;
 /* How levels share the keypoints. */
 typedef struct kbi_scheme {
     int32_t border;      /* px of a level without keypoints; 0: the reach of the measure */
-    double weight_power; /* the responses of a level weigh its factor to this power, per power of the contrast */
+    bool weighs;         /* the responses of a level weigh the fourth root of its factor, per power of the contrast */
     bool per_level;      /* every level keeps its strongest peaks; else the strongest of all levels go on */
     kb_status (*choose)(kbi_corners *c);
 } kbi_scheme;
@@ -104,9 +104,9 @@ struct kbi_corners {
 };
 
 /* Finds at most options.max_keypoints keypoints, in total order, in the memory of the workspace. */
-kb_status kbi_detect_corners(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint **found, size_t *count);
+kb_status kbi_detect_corners(const kbi_detect_job *job, kb_keypoint **found, size_t *count);
 /* The angles of keypoints that it found without. */
-kb_status kbi_corners_orient(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint *keypoints, size_t n);
+kb_status kbi_corners_orient(const kbi_detect_job *job, kb_keypoint *keypoints, size_t n);
 
 /* Plans the levels that are searched, and returns how many px of their borders have no keypoints. */
 int32_t kbi_corners_levels(kbi_levels *levels, const kb_image *image, const kb_detect_options *options,

@@ -10,7 +10,8 @@
 
 #include "common/common.h"
 
-#define KBI_PEAK_STEPS 256 /* of a pixel, or of the step from level to level */
+#define KBI_PEAK_BITS 8
+#define KBI_PEAK_STEPS (1 << KBI_PEAK_BITS) /* of a pixel, or of the step from level to level */
 
 /* An offset of less than 100 px, rounded to steps: up when it lies between two. */
 static inline int16_t kbi_peak_steps(double offset)

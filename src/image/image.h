@@ -5,6 +5,8 @@
 
 #include "image/grid.h"
 
+/* KB_OK for a valid view, KB_E_ARGUMENT for NULL, else KB_E_IMAGE. */
+kb_status kbi_image_check(const kb_image *image);
 /* An 8-bit view of any valid image: the image itself, or a converted copy in the workspace. */
 kb_status kbi_gray8(const kb_image *image, kb_workspace *workspace, kb_image *out);
 
