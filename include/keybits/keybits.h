@@ -566,8 +566,8 @@ typedef struct kb_pair_options {
     const kb_filter_options *filter;   /* NULL: defaults */
     int32_t no_filter;                 /* 1: fit all matches, without kb_filter */
     const kb_fit_options *fit;         /* the geometry. NULL: none; the look is then the one with the most matches.
-                                          quality, candidates and deviations are not used: epipolar geometries
-                                          get the deviations of kb_keypoint_deviations */
+                                          quality, candidates and deviations are not used: matches are weighed
+                                          by scale and strength for epipolar geometries */
     const kb_parallel *parallel;       /* for all steps */
 } kb_pair_options;
 

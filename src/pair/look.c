@@ -127,7 +127,7 @@ kb_status kbi_pair_fit(const pair_job *job, pair_look *out)
     o.looks = job->looks * (o.looks > 0 ? o.looks : 1);
     kb_features a = kbi_pair_view(job, &job->sides[0], NULL), b = places_of(out);
     kb_status status = kb_match_points(&a, &b, out->matches, out->count, job->points, job->quality, job->error);
-    if (status == KB_OK && job->deviations) status = kbi_pair_deviations(job, out);
+    if (status == KB_OK && job->deviations) kbi_pair_deviations(job, out);
     if (status == KB_OK)
         status = kb_fit(job->points, out->count, &o, job->workspace, out->inliers, &out->fit, job->error);
     return status;

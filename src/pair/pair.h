@@ -32,7 +32,6 @@ typedef struct pair_side {
     kb_look described; /* the angles of the rows; 0: none yet */
     float rotation;
     size_t rows_n;     /* how many rows there are */
-    float *deviations; /* of keypoints; 0: not computed yet. NULL: the geometry does not ask for them */
 } pair_side;
 
 /* What a look gave. */
@@ -99,8 +98,8 @@ kb_status kbi_pair_guided_look(pair_job *job, const pair_look *found, pair_look 
 
 /* ---- deviations.c ---- */
 
-/* Fills job->deviations for the matches of a look between the keypoints of both sides; a keypoint is measured once. */
-kb_status kbi_pair_deviations(const pair_job *job, const pair_look *look);
+/* Fills job->deviations for the matches of a look between the keypoints of both sides. */
+void kbi_pair_deviations(const pair_job *job, const pair_look *look);
 
 /* ---- common_rotation.c ---- */
 
