@@ -213,6 +213,7 @@ static bool find_one(find_job *j, const char *photo, io_error *error)
 {
     localize_result r;
     if (!localize(&j->map, &j->pipeline.pipeline, &j->reading, &j->options, photo, &r, error)) return false;
+    retrieval_warn_empty(j->common, photo, r.keypoints);
     j->found += r.found;
     if (j->common->json) find_json(j, photo, &r);
     else find_text(j, photo, &r);

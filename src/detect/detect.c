@@ -60,7 +60,6 @@ kb_status kbi_detect_orient(const kb_image *gray, const kb_detect_options *optio
 static kb_status find_keypoints(kbi_detect_job *job, kb_features *f, kb_error *error)
 {
     kb_detect_options *o = &job->options;
-    kb_image grown;
     kb_keypoint *found = NULL;
     kb_status status = KB_OK;
     if (o->mask && !kbi_mask_fits(o->mask, &job->image))
@@ -68,8 +67,8 @@ static kb_status find_keypoints(kbi_detect_job *job, kb_features *f, kb_error *e
                            (int)job->image.width, (int)job->image.height);
     if (f->capacity == 0) return KB_OK;
     if (o->mask && o->mask_margin > 0) {
-        status = kbi_mask_grow(o->mask, o->mask_margin, job->workspace, &grown);
-        o->mask = &grown;
+        status = kbi_mask_grow(o->mask, o->mask_margin, job->workspace, &job->grown);
+        o->mask = &job->grown;
     }
     if (f->capacity < (size_t)o->max_keypoints) o->max_keypoints = (int32_t)f->capacity;
     if (status == KB_OK) status = job->detector->detect(job, &found, &f->n);

@@ -15,7 +15,7 @@ struct kbi_detect_kernels;
 
 /* Options checked, every field set; max_keypoints is at most what the caller has room for. The image is 8-bit. */
 typedef struct kbi_detect_job {
-    kb_image image;
+    kb_image image, grown; /* the mask with its margin */
     kb_detect_options options;
     const kbi_detector *detector;
     const struct kbi_detect_kernels *kernels;

@@ -109,7 +109,7 @@ static kbi_gradient_direction direction_of(const orient_job *job, const kb_keypo
     kbi_gradient_direction direction;
     kbi_sampling sampling;
     kbi_sampling_plan(&sampling, k, (double)KBI_GRADIENT_REGION * (double)k->size, KBI_GRID_PATCH, &job->levels);
-    job->image_kernels->sample(&sampling, NULL, 1, KBI_GRID_PATCH, &job->levels, patch);
+    job->image_kernels->sample(&sampling, 1, KBI_GRID_PATCH, &job->levels, patch);
     gradient_patch_cells(patch, cells);
     job->kernels->gradient_sums(cells, sums);
     kbi_gradient_peaks(histogram, job->kernels->gradient_histogram(sums, histogram), &direction);

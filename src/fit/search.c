@@ -60,6 +60,13 @@ static void score_add(fit_score *sum, const double *error2, int32_t n, double th
     sum->count += (int32_t)sum_by_four(count, n);
 }
 
+void kbi_fit_errors(const fit_kind *kind, const double *model, const fit_pairs *pairs, int32_t from, int32_t to,
+                    double *error2)
+{
+    kind->errors(model, pairs, from, to, error2);
+    for (int32_t s = from; s < to && pairs->weight; s++) error2[s - from] *= pairs->weight[s];
+}
+
 /* Of all pairs, given their errors. */
 static fit_score score_all(const fit_kind *kind, const fit_pairs *pairs, const double *model, double *error2)
 {
@@ -72,18 +79,19 @@ static fit_score score_all(const fit_kind *kind, const fit_pairs *pairs, const d
 
 fit_score kbi_fit_score(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch)
 {
-    kind->errors(model, pairs, 0, pairs->n, scratch->error2);
+    kbi_fit_errors(kind, model, pairs, 0, pairs->n, scratch->error2);
     return score_all(kind, pairs, model, scratch->error2);
 }
 
-void kbi_fit_list(const double *error2, int32_t from, int32_t to, double cutoff2, fit_list *list)
+void kbi_fit_list(const fit_pairs *pairs, const double *error2, int32_t from, int32_t to, double cutoff2,
+                  fit_list *list)
 {
     double inverse = 1 / cutoff2;
     int32_t n = list->n;
     for (int32_t i = from; i < to; i++) {
         double left = 1 - error2[i - from] * inverse;
         list->slot[n] = i;
-        list->weight[n] = left * left;
+        list->weight[n] = pairs->weight ? pairs->weight[i] * left * left : left * left;
         n += left > 0;
     }
     list->n = n;
@@ -118,7 +126,7 @@ static sprt sprt_for(double wrong, double good)
  * costs 1. While no right model is known, most models are dropped here, before they are scored. */
 static bool costs_too_much(const fit_kind *kind, const fit_pairs *pairs, const double *model, double worst_cost)
 {
-    return kind->count_near && pairs->rough && worst_cost < pairs->n &&
+    return kind->count_near && pairs->rough && !pairs->weight && worst_cost < pairs->n &&
            kind->count_near(model, pairs) <= pairs->n - worst_cost;
 }
 
@@ -129,7 +137,7 @@ static bool score_below(const fit_kind *kind, const fit_pairs *pairs, const doub
     fit_score sum = {0, 0};
     for (int32_t from = 0; from < pairs->n; from += BLOCK) {
         int32_t to = kbi_min_i(from + BLOCK, pairs->n);
-        kind->errors(model, pairs, from, to, scratch->error2 + from);
+        kbi_fit_errors(kind, model, pairs, from, to, scratch->error2 + from);
         score_add(&sum, scratch->error2 + from, to - from, pairs->threshold2);
         if (sum.cost >= worst_cost || sum.count < line.slope * to - line.start) return false;
     }
@@ -275,8 +283,8 @@ static fit_list list_few(const fit_kind *kind, const fit_pairs *pairs, const dou
     fit_list list = scratch->list;
     for (int32_t from = 0; from < pairs->n && list.n < FEW_PAIRS; from += BLOCK) {
         int32_t to = kbi_min_i(from + BLOCK, pairs->n);
-        kind->errors(model, pairs, from, to, scratch->error2);
-        kbi_fit_list(scratch->error2, from, to, cutoff2, &list);
+        kbi_fit_errors(kind, model, pairs, from, to, scratch->error2);
+        kbi_fit_list(pairs, scratch->error2, from, to, cutoff2, &list);
     }
     return list;
 }

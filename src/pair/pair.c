@@ -172,6 +172,21 @@ static kb_status try_looks(pair_job *job, pair_look *best, pair_look *spare)
     return maps_lines(&job->fit) ? try_look(job, KB_LOOK_GUIDED, 0, best, spare) : KB_OK;
 }
 
+/* For epipolar geometries alone: the warped look, which follows a homography, has keypoints of another image. */
+static kb_status allocate_deviations(pair_job *job)
+{
+    if (!job->options.fit || !maps_lines(&job->fit)) return KB_OK;
+    job->deviations = kbi_workspace_array(job->workspace, job->sides[0].n, sizeof *job->deviations);
+    if (!job->deviations) return KB_E_MEMORY;
+    for (int k = 0; k < 2; k++) {
+        pair_side *side = &job->sides[k];
+        side->deviations = kbi_workspace_array(job->workspace, side->n, sizeof *side->deviations);
+        if (!side->deviations) return KB_E_MEMORY;
+        memset(side->deviations, 0, side->n * sizeof *side->deviations);
+    }
+    return KB_OK;
+}
+
 static bool allocate_look(pair_job *job, pair_look *look)
 {
     *look = (pair_look){.fit.result = KB_FIT_NOT_FOUND};
@@ -198,7 +213,8 @@ static kb_status match_sides(pair_job *job, kb_pair *pair)
     job->points = kbi_workspace_array(job->workspace, n, sizeof *job->points);
     job->quality = kbi_workspace_array(job->workspace, n, sizeof *job->quality);
     if (!allocate_look(job, &best) || !allocate_look(job, &spare) || !job->points || !job->quality) return KB_E_MEMORY;
-    kb_status status = try_looks(job, &best, &spare);
+    kb_status status = allocate_deviations(job);
+    if (status == KB_OK) status = try_looks(job, &best, &spare);
     for (int k = 0; k < 2 && status == KB_OK; k++) status = kbi_pair_set_angles(job, k, &best);
     if (status != KB_OK) return status;
     if (best.nb && best.b != job->sides[1].keypoints) memcpy(job->sides[1].keypoints, best.b, best.nb * sizeof *best.b);

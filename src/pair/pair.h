@@ -14,6 +14,7 @@
  *     warp.c             image b as image a would show it
  *     warped_look.c      the warped look
  *     guided_look.c      the guided look
+ *     deviations.c       how exact matches are
  *
  * Two more calls stand above all modules: detect_and_describe.c, and reserve.c, which counts workspace. */
 #ifndef KBI_PAIR_H
@@ -31,6 +32,7 @@ typedef struct pair_side {
     kb_look described; /* the angles of the rows; 0: none yet */
     float rotation;
     size_t rows_n;     /* how many rows there are */
+    float *deviations; /* of keypoints; 0: not computed yet. NULL: the geometry does not ask for them */
 } pair_side;
 
 /* What a look gave. */
@@ -58,6 +60,7 @@ typedef struct pair_job {
     size_t capacity; /* of keypoints */
     kb_point_pair *points;
     float *quality;
+    float *deviations; /* of the errors of matches; NULL: the geometry does not ask for them */
     int32_t looks; /* how many looks were tried so far */
     int32_t tried; /* which looks, as KB_LOOK_* */
     kb_workspace *workspace;
@@ -93,6 +96,11 @@ kb_status kbi_pair_warp(pair_job *job, const double h[9], kb_image *out);
 /* ---- warped_look.c, guided_look.c ---- After a look that found a geometry. */
 kb_status kbi_pair_warped_look(pair_job *job, const pair_look *found, pair_look *out);
 kb_status kbi_pair_guided_look(pair_job *job, const pair_look *found, pair_look *out);
+
+/* ---- deviations.c ---- */
+
+/* Fills job->deviations for the matches of a look between the keypoints of both sides; a keypoint is measured once. */
+kb_status kbi_pair_deviations(const pair_job *job, const pair_look *look);
 
 /* ---- common_rotation.c ---- */
 

@@ -135,14 +135,13 @@ VEC_TARGET static void cut_patch(const kbi_sampling *s, int32_t side, const kbi_
 #    define UPRIGHT KERNEL(sample_upright)
 #endif
 
-VEC_KERNEL void KERNEL(sample)(const kbi_sampling *samplings, const uint32_t *which, int32_t n, kbi_grid grid,
-                               const kbi_pyramid *levels, uint8_t *grids)
+VEC_KERNEL void KERNEL(sample)(const kbi_sampling *s, int32_t n, kbi_grid grid, const kbi_pyramid *levels,
+                               uint8_t *grids)
 {
     const size_t bytes = (size_t)(grid.side * grid.side), octaves = (size_t)grid.octaves, count = (size_t)n;
     sample_plan plan;
     plan.a = plan.b = INT32_MAX; /* of no region */
     for (size_t i = 0; i < count; i++) {
-        const kbi_sampling *s = samplings + (which ? which[i] : i) * octaves;
         uint8_t *to = grids + i * bytes;
         for (size_t k = 0; k < octaves; k++, s++, to += count * bytes)
 #ifdef UPRIGHT
