@@ -21,8 +21,8 @@ bool kbi_measure_get(const kbi_measuring *m, kbi_measure_scratch *scratch, size_
     return scratch->grids && scratch->kernel && scratch->rows && scratch->histograms && scratch->values;
 }
 
-/* Bytes of octaves take turns in a row, so of n rows too: `part` bytes of each octave, and what follows up to a multiple
- * of TURNS. Compilers make vectors of it. */
+/* Bytes of octaves take turns in a row, so in n rows too: `part` bytes of each octave, and what follows up to a
+ * multiple of TURNS. Compilers make vectors of it. */
 static void take_turns(const uint8_t *restrict parts, size_t part, uint8_t *restrict rows)
 {
     for (size_t i = 0; i < part; i += TURNS, rows += KB_OCTAVES * TURNS) {

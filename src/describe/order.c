@@ -25,8 +25,8 @@ static uint32_t block_of(const kbi_order *order, const kb_keypoint *k)
            (uint32_t)(k->x > 0 ? k->x : 0) / BLOCK_WIDTH;
 }
 
-/* The levels of all octaves, given what would be the levels of first octaves if there were ENDLESS: an octave is half as
- * wide as the one before it, which is two levels. */
+/* The levels of all octaves, given what would be the levels of first octaves if there were ENDLESS: an octave is half
+ * as wide as the one before it, which is two levels. */
 static uint32_t levels_of_octaves(uint64_t first, int32_t octaves, int32_t count)
 {
     uint32_t bits = 0;
