@@ -65,6 +65,7 @@ static kb_status describer_begin(describer *d, const kb_features *features, cons
     const size_t batches = d->features.n / (size_t)d->kernels->batch + 1;
     d->count = batches < (size_t)threads ? (int32_t)batches : threads;
     const size_t octaves = (size_t)d->measure.grid.octaves, side = (size_t)d->measure.grid.side;
+    d->measure.turns = model && octaves > 1;
     size_t bytes = d->measure.floats ? KB_SIFT_VALUES * sizeof(float)
                    : model           ? (size_t)model->row_bytes
                                      : octaves * side * side;

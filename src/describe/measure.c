@@ -11,10 +11,9 @@ bool kbi_measure_get(const kbi_measuring *m, kbi_measure_scratch *scratch, size_
     size_t grids = (size_t)(m->grid.octaves * m->grid.side * m->grid.side);
     *scratch = (kbi_measure_scratch){.grids = kbi_workspace_array(workspace, n, grids)};
     if (!m->model) return scratch->grids;
-    const bool octaves = kbi_has_octaves(m->grid);
     scratch->kernel = kbi_workspace_get(workspace, m->scratch_bytes);
     scratch->rows = kbi_workspace_get(workspace, n * row_bytes + KB_OCTAVES * TURNS);
-    scratch->parts = octaves ? kbi_workspace_get(workspace, n * row_bytes + TURNS) : scratch->rows;
+    scratch->parts = m->turns ? kbi_workspace_get(workspace, n * row_bytes + TURNS) : scratch->rows;
     if (m->boxes) return scratch->grids && scratch->kernel && scratch->rows && scratch->parts;
     scratch->histograms = kbi_workspace_array(workspace, n, KB_SIFT_VALUES * sizeof *scratch->histograms);
     scratch->values = kbi_workspace_array(workspace, n, KB_SIFT_VALUES);
@@ -43,7 +42,7 @@ static void measure_boxes(const kbi_measuring *m, const uint8_t *grids, int32_t 
     for (int32_t k = 0; k < grid.octaves; k++)
         m->boxes->boxes(&m->model->tables[k], grids + k * n * grid.side * grid.side, n, s->parts + k * n * part,
                         s->kernel);
-    if (kbi_kind_built(KB_KIND_BAG) && kbi_has_octaves(grid)) take_turns(s->parts, (size_t)(n * part), s->rows);
+    if (m->turns) take_turns(s->parts, (size_t)(n * part), s->rows);
 }
 
 static void measure_gradients(const kbi_measuring *m, const uint8_t *patches, int32_t n, const kbi_measure_scratch *s)

@@ -50,6 +50,7 @@ typedef struct kbi_measuring {
     int32_t batch; /* keypoints that are measured together, at most */
     const kbi_boxes_kernels *boxes; /* of kinds with boxes; the others have the kernels of SIFT */
     const kbi_sift_kernels *sift;
+    bool turns;           /* octaves take turns byte by byte in a row */
     size_t scratch_bytes; /* that its kernels need */
 } kbi_measuring;
 /* What a worker needs. */

@@ -200,10 +200,10 @@ static kbi_candidates *gather_points(sift *s)
 /* One keypoint for every direction, strongest first, until there are max_keypoints. */
 static size_t spread_directions(sift *s, const kbi_candidates *picked, size_t n)
 {
-    size_t most = (size_t)s->job->options.max_keypoints, count = 0;
+    size_t max = (size_t)s->job->options.max_keypoints, count = 0;
     for (size_t i = 0; i < n; i++) {
         const kbi_candidate_angles *a = &picked->angles[picked->keypoints[i].class_id];
-        for (int32_t k = 0; k < a->count && count < most; k++) {
+        for (int32_t k = 0; k < a->count && count < max; k++) {
             s->out[count] = picked->keypoints[i];
             s->out[count].angle = a->angle[k];
             s->out[count++].class_id = -1;

@@ -105,19 +105,6 @@ kb_status kbi_pyramid_get(kbi_pyramid *levels, const kb_image *gray, int32_t mar
     return KB_OK;
 }
 
-kb_status kbi_pyramid_single(kbi_pyramid *levels, const kb_image *gray, kb_workspace *workspace)
-{
-    kbi_pyramid_plan(levels, gray);
-    uint8_t *data = kbi_workspace_array(workspace, (size_t)levels->stride[1], (size_t)levels->height[1]);
-    for (int32_t i = 1; i < KBI_PYRAMID_LEVELS; i++) levels->data[i] = levels->made[i] = data;
-    return data ? KB_OK : KB_E_MEMORY;
-}
-
-void kbi_pyramid_advance(const kbi_pyramid *levels, const kbi_image_kernels *kernels, int32_t level)
-{
-    build_rows(levels, kernels, level, 0, levels->height[level]);
-}
-
 typedef struct strip_job {
     const kbi_pyramid *levels;
     const kbi_image_kernels *kernels;
@@ -142,7 +129,7 @@ void kbi_pyramid_make(kbi_pyramid *levels, const kbi_image_kernels *kernels, uin
     strip_job job = {levels, kernels};
     if (wanted >> 1) kbi_parallel_run(parallel, (levels->height[0] + STRIP - 1) / STRIP, make_strip, &job);
     for (int32_t i = IN_STRIPS + 1; i < KBI_PYRAMID_LEVELS; i++)
-        if (wanted >> i & 1) kbi_pyramid_advance(levels, kernels, i);
+        if (wanted >> i & 1) build_rows(levels, kernels, i, 0, levels->height[i]);
 }
 
 kb_status kbi_pyramid_build(kbi_pyramid *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace)
