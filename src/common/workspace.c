@@ -175,7 +175,8 @@ void kbi_workspace_rewind(kb_workspace *workspace, size_t mark)
         permit_bytes(chunk, chunk->bytes);
         kbi_deallocate(&workspace->allocator, chunk);
     }
-    if (workspace->block && mark < workspace->size) forbid_bytes(workspace->base + mark, workspace->size - mark);
+    size_t end = kbi_min_z(workspace->used, workspace->size);
+    if (workspace->block && mark < end) forbid_bytes(workspace->base + mark, end - mark);
     workspace->used = mark;
     /* So that the next call of this size allocates nothing. Without memory for it the workspace stays as it is. */
     bool keeps = !workspace->temporary && !workspace->fixed && !workspace->measures;
