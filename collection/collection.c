@@ -57,6 +57,7 @@ void collection_close(collection *c)
     free(c->keypoints);
     free(c->stamps);
     free(c->pairs);
+    io_pairs_free(&c->listed);
     collection_unrefine(c);
     *c = (collection){0};
 }

@@ -16,6 +16,7 @@
 
 #include "collection/photos.h"
 #include "io/colmap_db.h"
+#include "io/pair_list.h"
 #include "pipeline/patch_sheet.h"
 
 #define COLLECTION_BLOCK 128 /* pairs */
@@ -61,6 +62,7 @@ typedef struct collection {
     size_t chosen;          /* pairs of pairs.txt */
     bool expanded;          /* no further pairs come */
     uint64_t pairs_hash;
+    io_pairs listed; /* pairs of options.list */
     size_t failed;
     float (*moves)[2]; /* of all keypoints, image by image, in steps of their patches; NULL: not known yet */
 } collection;

@@ -6,7 +6,6 @@
 
 #include "collection/collection.h"
 #include "io/bytes.h"
-#include "io/pair_list.h"
 
 #define EXHAUSTIVE_UP_TO 100 /* images, by default */
 #define PROBED_IMAGES 8192   /* images x words per row: the time of a query does not grow up to so many images */
@@ -131,14 +130,15 @@ static void gps_add(void *context, size_t a, size_t b)
 
 /* ---- a list ---- */
 
-/* Names as in the database. */
-static bool pairs_list(collection *c, io_error *error)
+static void pairs_list(collection *c)
 {
-    io_pairs pairs;
-    if (!io_pairs_read(c->options.list, &c->names, &pairs, error)) return false;
-    for (size_t i = 0; i < pairs.count; i++) collection_pairs_add(c, pairs.items[i][0], pairs.items[i][1]);
-    io_pairs_free(&pairs);
-    return true;
+    for (size_t i = 0; i < c->listed.count; i++) collection_pairs_add(c, c->listed.items[i][0], c->listed.items[i][1]);
+}
+
+/* Names as in the database. Once, since the list may be a pipe. */
+static bool list_read(collection *c, io_error *error)
+{
+    return !c->options.list || c->listed.items || io_pairs_read(c->options.list, &c->names, &c->listed, error);
 }
 
 /* ---- all ---- */
@@ -161,7 +161,8 @@ static bool pairs_choose(collection *c, io_error *error)
     c->pair_count = 0;
     bool ok = true;
     if (by == PAIRS_LIST) {
-        ok = c->options.list ? pairs_list(c, error) : io_fail(error, "--pairs list needs --list");
+        ok = c->options.list || io_fail(error, "--pairs list needs --list");
+        if (ok) pairs_list(c);
     } else if (by == PAIRS_RETRIEVAL) {
         ok = pairs_retrieval(c, error);
     } else if (by == PAIRS_GPS) {
@@ -197,12 +198,8 @@ static bool pairs_stamp(collection *c, io_error *error)
         hash = kbi_sum_bytes(hash, data, size);
         io_vocabulary_free(&words);
     }
-    if (c->options.list) {
-        io_bytes bytes;
-        if (!io_file_read(c->options.list, &bytes, error)) return false;
-        hash = kbi_sum_bytes(hash, bytes.data, bytes.size);
-        io_bytes_free(&bytes);
-    }
+    if (!list_read(c, error)) return false;
+    hash = kbi_sum_bytes(hash, c->listed.items, c->listed.count * sizeof *c->listed.items);
     c->pairs_hash = hash;
     return true;
 }

@@ -128,7 +128,7 @@ static bool collection_start(kb_collection *c, const char *const *images, size_t
         if (io_path_is_folder(images[i]) && io_folder_left(images[i], &left)) tell_warning(c, left.text);
     }
     if (ok) {
-        io_names_unique(&names, NULL);
+        io_names_unique(&names, tell_warning, c);
         const int32_t max_size = o->max_size == 0 ? 3200 : o->max_size < 0 ? 0 : o->max_size;
         const collection_options inside = {.pipeline = &c->pipeline, .reading = {.keep16 = true, .exif = o->exif != 0, .max_size = max_size},
                                            .folder = o->work, .vocabulary = o->vocabulary, .list = o->list,

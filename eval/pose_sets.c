@@ -214,7 +214,7 @@ static bool open_listed(const char *path, const char *folder, size_t apart, ev_p
                io_fail(error, "%s, line %d: not \"name fx fy cx cy R(9) T(3)\" of a new image", path, number);
     }
     set->protocol = &listed;
-    if (good) pair_cameras(set, cameras, apart ? apart : set->image_count);
+    if (good && cameras) pair_cameras(set, cameras, apart ? apart : set->image_count);
     free(cameras);
     io_bytes_free(&bytes);
     return good;

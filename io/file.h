@@ -110,10 +110,12 @@ bool io_names_images(io_names *names, int count, char *const *arguments, io_erro
 /* Whether an output is none of these files, by whatever name; fails with a sentence. NULL among them: nothing. */
 bool io_names_spared(const io_names *inputs, const char *output, io_error *error);
 /* What io_names_images leaves of a folder without an error, as a sentence: pictures and videos of formats that are not
- * read, and folders beside images. False when there is nothing. */
+ * read, names of images that lead to no file, and folders beside images. False when there is nothing. */
 bool io_folder_left(const char *folder, io_error *sentence);
-/* Of names that lead to one file the first stays; `dropped` (may be NULL) receives the others. Keeps the order. */
-void io_names_unique(io_names *names, io_names *dropped);
+typedef void (*io_take_sentence)(void *context, const char *sentence);
+/* Of names that lead to one file, or to files of the same bytes, the first stays; `say` (may be NULL) is told of the
+ * others. Keeps the order. */
+void io_names_unique(io_names *names, io_take_sentence say, void *context);
 /* Where the result of each input goes. `output` is a pattern in which {} stands for an input's name without folder and
  * suffix, or a folder (one that exists, or a name that ends with a slash), which means FOLDER/{}SUFFIX, or, for one
  * input only, a file. The caller makes folders, and sees to it that nothing is overwritten. */

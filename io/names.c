@@ -125,14 +125,22 @@ static const char *const unread_suffixes[] = {".heic", ".heif", ".avif", ".jxl",
                                               ".nef",  ".arw",  ".orf",  ".rw2", ".raf", ".raw", ".webp", ".tif",
                                               ".tiff", ".mp4",  ".mov",  ".avi",  ".mkv", NULL};
 
+typedef enum rest_kind { REST_UNREAD, REST_LOST, REST_FOLDER, REST_KINDS } rest_kind;
+
+static const char *const rest_words[REST_KINDS][2] = {
+    {"file of a format that is not read", "files of formats that are not read"},
+    {"name that leads to no file", "names that lead to no file"}, /* a symbolic link, say */
+    {"folder in it", "folders in it"}};
+
 typedef struct folder_rest {
-    size_t images, folders, unread;
-    char *folder, *file; /* one of each, owned */
+    size_t images, counts[REST_KINDS];
+    char *examples[REST_KINDS]; /* owned */
 } folder_rest;
 
-static void rest_add(const char *path, size_t *count, char **first)
+static void rest_add(folder_rest *rest, rest_kind kind, const char *path)
 {
-    if ((*count)++ == 0 || strcmp(path, *first) < 0) { /* whatever order the folder has */
+    char **first = &rest->examples[kind];
+    if (rest->counts[kind]++ == 0 || strcmp(path, *first) < 0) { /* whatever order the folder has */
         free(*first);
         *first = io_copy_string(path);
     }
@@ -144,9 +152,10 @@ static void rest_count(const char *folder, folder_rest *rest)
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
         if (entry->d_name[0] == '.') continue;
         char *path = io_path_join(folder, entry->d_name);
-        if (io_path_is_folder(path)) rest_add(path, &rest->folders, &rest->folder);
-        else if (has_one_of(path, io_image_suffixes)) rest->images++;
-        else if (has_one_of(path, unread_suffixes)) rest_add(path, &rest->unread, &rest->file);
+        if (io_path_is_folder(path)) rest_add(rest, REST_FOLDER, path);
+        else if (has_one_of(path, io_image_suffixes) && io_path_is_file(path)) rest->images++;
+        else if (has_one_of(path, io_image_suffixes)) rest_add(rest, REST_LOST, path);
+        else if (has_one_of(path, unread_suffixes)) rest_add(rest, REST_UNREAD, path);
         free(path);
     }
     if (directory) closedir(directory);
@@ -158,57 +167,20 @@ bool io_folder_left(const char *folder, io_error *sentence)
     io_names folders = {0};
     rest_count(folder, &rest);
     if (rest.images == 0 && io_names_folder(&folders, folder, NULL, NULL)) { /* its folders are taken, theirs are not */
-        rest.folders = 0;
+        rest.counts[REST_FOLDER] = 0;
         for (size_t i = 0; i < folders.count; i++) rest_count(folders.items[i], &rest);
     }
-    bool left = rest.unread > 0 || rest.folders > 0;
-    char files[600] = "", inner[600] = "";
-    if (rest.unread > 0)
-        snprintf(files, sizeof files, "%zu files of formats that are not read, such as %.500s", rest.unread, rest.file);
-    if (rest.folders > 0) snprintf(inner, sizeof inner, "%zu folders in it, such as %.500s", rest.folders, rest.folder);
-    if (left) io_fail(sentence, "%s: left out: %s%s%s", folder, files, *files && *inner ? "; " : "", inner);
-    io_names_free(&folders);
-    free(rest.folder);
-    free(rest.file);
-    return left;
-}
-
-/* ---- the same file twice ---- */
-
-typedef struct file_place {
-    dev_t device;
-    ino_t inode;
-    size_t index;
-} file_place;
-
-static int compare_files(const void *a, const void *b)
-{
-    const file_place *x = a, *y = b;
-    if (x->device != y->device) return x->device < y->device ? -1 : 1;
-    if (x->inode != y->inode) return x->inode < y->inode ? -1 : 1;
-    return x->index < y->index ? -1 : x->index > y->index;
-}
-
-void io_names_unique(io_names *names, io_names *dropped)
-{
-    file_place *files = io_alloc(names->count, sizeof *files);
-    bool *again = io_alloc(names->count, sizeof *again);
-    size_t count = 0, kept = 0;
-    struct stat status;
-    for (size_t i = 0; i < names->count; i++)
-        if (strcmp(names->items[i], "-") != 0 && stat(names->items[i], &status) == 0)
-            files[count++] = (file_place){status.st_dev, status.st_ino, i};
-    if (count > 1) qsort(files, count, sizeof *files, compare_files);
-    for (size_t i = 1; i < count; i++)
-        again[files[i].index] = files[i].device == files[i - 1].device && files[i].inode == files[i - 1].inode;
-    for (size_t i = 0; i < names->count; i++) {
-        if (again[i] && dropped) io_names_add(dropped, names->items[i]);
-        if (again[i]) free(names->items[i]);
-        else names->items[kept++] = names->items[i];
+    char text[3 * 600] = "";
+    for (int kind = 0; kind < REST_KINDS; kind++) {
+        size_t at = strlen(text), count = rest.counts[kind];
+        if (count > 0)
+            snprintf(text + at, sizeof text - at, "%s%zu %s, such as %.500s", at > 0 ? "; " : "", count,
+                     rest_words[kind][count > 1], rest.examples[kind]);
+        free(rest.examples[kind]);
     }
-    names->count = kept;
-    free(files);
-    free(again);
+    if (*text) io_fail(sentence, "%s: left out: %s", folder, text);
+    io_names_free(&folders);
+    return *text != 0;
 }
 
 static bool add_images(io_names *names, const char *argument, bool lists_allowed, io_error *error);

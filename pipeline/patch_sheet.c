@@ -16,6 +16,8 @@
 #define REGION 0.7       /* of kb_match_refine */
 #define MAX_SHIFT 0.3f   /* of ALIGNED */
 #define MIN_CORRELATION 0.8f
+#define GOOD_CORRELATION 0.9f /* asked for where so many matches, and half of them all, have it */
+#define ENOUGH_GOOD 100
 
 static size_t sheet_rows(size_t n) { return (n + COLUMNS - 1) / COLUMNS; }
 
@@ -88,7 +90,7 @@ static kb_keypoint frame_of(int32_t i)
                          .size = (float)(ALIGNED / REGION)};
 }
 
-/* Where on `to` the regions of `from` are, turned by so many degrees; in steps from the keypoints. */
+/* Where on `to` the regions of `from` are, turned by so many degrees; as places on the sheet. */
 static kb_status align_way(const sheet *from, const sheet *to, double degrees, const kb_match *matches, size_t n,
                            kb_workspace *ws, kb_point_pair *points, float *correlations)
 {
@@ -102,12 +104,29 @@ static kb_status align_way(const sheet *from, const sheet *to, double degrees, c
         from->frames[i].angle = 0;
         to->frames[i].angle = (float)degrees;
     }
-    kb_status status = kb_match_refine(images, &from->features, &to->features, matches, n, &o, ws, points, correlations, NULL);
-    for (size_t i = 0; status == KB_OK && i < n; i++) {
-        points[i].x2 -= (double)to->frames[i].x;
-        points[i].y2 -= (double)to->frames[i].y;
+    return kb_match_refine(images, &from->features, &to->features, matches, n, &o, ws, points, correlations, NULL);
+}
+
+/* From places on the sheet to steps from the keypoints. */
+static void points_relative(const kb_match *matches, int side, size_t n, kb_point_pair *points)
+{
+    for (size_t i = 0; i < n; i++) {
+        const kb_keypoint k = frame_of(side ? matches[i].b : matches[i].a);
+        points[i].x2 -= (double)k.x;
+        points[i].y2 -= (double)k.y;
     }
-    return status;
+}
+
+/* The way back begins where the way there says that it ends: with fewer steps, and nearer to the right place. */
+static void frames_begin(sheet *a, const kb_point_pair *there, const float *correlations, size_t n, double degrees)
+{
+    double sine, cosine;
+    kbi_sincos_degrees(degrees, &sine, &cosine);
+    for (size_t i = 0; i < n; i++) {
+        if (!(correlations[i] > 0)) continue;
+        a->frames[i].x -= (float)(cosine * there[i].x2 + sine * there[i].y2);
+        a->frames[i].y -= (float)(cosine * there[i].y2 - sine * there[i].x2);
+    }
 }
 
 static int16_t rounded(double steps) { return (int16_t)floor(steps * PATCH_SHEET_STEP + 0.5); }
@@ -123,6 +142,18 @@ static patch_shift shift_of(const kb_point_pair *there, bool has_there, const kb
                          rounded((has_there * there->y2 - has_back * (sine * back->x2 + cosine * back->y2)) / ways)};
 }
 
+/* What aligns badly is less exact, and a pair that has plenty can do without it. There and back have n correlations
+ * each. */
+static void keep_good(float *correlations, size_t n)
+{
+    size_t good = 0;
+    for (size_t i = 0; i < n; i++)
+        good += correlations[i] >= GOOD_CORRELATION || correlations[n + i] >= GOOD_CORRELATION;
+    if (good < ENOUGH_GOOD || 2 * good <= n) return;
+    for (size_t i = 0; i < 2 * n; i++)
+        if (correlations[i] < GOOD_CORRELATION) correlations[i] = 0;
+}
+
 kb_status patch_sheet_align(const patch_side sides[2], const kb_match *matches, size_t n, double degrees, kb_workspace *ws,
                             patch_shift *shifts)
 {
@@ -136,7 +167,15 @@ kb_status patch_sheet_align(const patch_side sides[2], const kb_match *matches, 
         s[1].frames[i] = frame_of(matches[i].b);
     }
     kb_status status = align_way(&s[0], &s[1], degrees, same, n, ws, points, correlations);
-    if (status == KB_OK) status = align_way(&s[1], &s[0], 360 - degrees, same, n, ws, points + n, correlations + n);
+    if (status == KB_OK) {
+        points_relative(matches, 1, n, points);
+        frames_begin(&s[0], points, correlations, n, degrees);
+        status = align_way(&s[1], &s[0], 360 - degrees, same, n, ws, points + n, correlations + n);
+    }
+    if (status == KB_OK) {
+        points_relative(matches, 0, n, points + n);
+        keep_good(correlations, n);
+    }
     for (size_t i = 0; status == KB_OK && i < n; i++)
         shifts[i] = shift_of(&points[i], correlations[i] > 0, &points[n + i], correlations[n + i] > 0, degrees);
     free(s[0].frames);

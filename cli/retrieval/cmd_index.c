@@ -299,6 +299,7 @@ static bool query_image(void *context, size_t i, features *f, const char *why)
         j->failed++;
         return true;
     }
+    retrieval_warn_empty(j->common, j->images.items[i], f->keypoints.count);
     KB_INIT(o);
     o.scoring = j->scoring;
     o.verify = j->verify ? j->k : 0;

@@ -179,6 +179,7 @@ static int search_run(cli_common *common, void *job, int count, char **arguments
     if (!photos_describe_one(&j->pipeline.pipeline, &j->reading, arguments[1], &j->features, &error) ||
         !search_query(j, &error))
         return cli_error("%s", error.text);
+    retrieval_warn_empty(common, arguments[1], j->features.keypoints.count);
     outline_find(j);
     if (j->draw && !search_draw(j, arguments[1], &error)) return cli_error("%s", error.text);
     const kb_index_result *best = found(j);

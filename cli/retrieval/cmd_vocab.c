@@ -72,7 +72,7 @@ static bool train_gather(train_job *j, int count, char **arguments, io_error *er
 {
     io_names images = {0}, files = {0}, named = {0};
     for (int i = 0; i < count; i++) io_names_add(features_is_rows_file(arguments[i]) ? &files : &named, arguments[i]);
-    bool ok = named.count == 0 || cli_claim_images(j->common, (int)named.count, named.items, &images, error);
+    bool ok = named.count == 0 || retrieval_images(j->common, (int)named.count, named.items, &images, error);
     ok = ok && (images.count == 0 || retrieval_describe(j->common, &j->pipeline, &j->reading, &images, "describing",
                                                      gather_image, j, error));
     ok = ok && gather_files(j, &files, error);
@@ -169,7 +169,7 @@ static int train_run(cli_common *common, void *job, int count, char **arguments)
     if (!retrieval_open(common, &j->pipeline, &error)) return cli_error("%s", error.text);
     j->row_bytes = (size_t)j->pipeline.pipeline.info.row_bytes;
     if (!train_gather(j, count, arguments, &error) || !train_write(j, &error)) return cli_error("%s", error.text);
-    return CLI_DONE;
+    return j->failed ? CLI_FAILED : CLI_DONE;
 }
 
 static void train_begin(void *job)

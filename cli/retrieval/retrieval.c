@@ -73,13 +73,17 @@ bool retrieval_describe(cli_common *common, const cli_pipeline *p, const io_read
     return ok;
 }
 
+void retrieval_warn_empty(const cli_common *common, const char *photo, size_t keypoints)
+{
+    if (keypoints == 0) cli_warn(common, "%s: no keypoints, so that nothing can be found", photo);
+}
+
+static void warn(void *common, const char *sentence) { cli_warn(common, "%s", sentence); }
+
 bool retrieval_images(cli_common *common, int count, char *const *arguments, io_names *images, io_error *error)
 {
-    io_names again = {0};
     if (!cli_claim_images(common, count, arguments, images, error)) return false;
-    io_names_unique(images, &again);
-    for (size_t i = 0; i < again.count; i++) cli_warn(common, "%s is named twice, and taken once", again.items[i]);
-    io_names_free(&again);
+    io_names_unique(images, warn, common);
     return true;
 }
 

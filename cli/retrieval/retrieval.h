@@ -15,7 +15,9 @@ bool retrieval_describe(cli_common *common, const cli_pipeline *p, const io_read
 /* Opens the pipeline for binary rows. */
 bool retrieval_open(cli_common *common, cli_pipeline *p, io_error *error);
 
-/* Images that the user named, each file once; says so of others. */
+/* A photograph without keypoints is like none, which people should know. */
+void retrieval_warn_empty(const cli_common *common, const char *photo, size_t keypoints);
+/* Images that the user named, each once; says so of others. */
 bool retrieval_images(cli_common *common, int count, char *const *arguments, io_names *images, io_error *error);
 
 /* A bar for the steps of work in collection/, and its sentences as lines. */

@@ -80,7 +80,8 @@ typedef struct kb_vocabulary_options {
     uint64_t seed;            /* the same seed gives the same vocabulary; 0 is a seed like any other */
     const kb_model *model;    /* the model of the rows, whose id and name the vocabulary keeps; NULL: unknown */
     const size_t *image_ends; /* the rows of image i end before row image_ends[i], ascending, the last is n: gives
-                                 words their weight ln(images / images with the word). NULL: every word weighs 1. */
+                                 words their weight ln(images / images with the word), which may not be 0 for all of
+                                 them. NULL: every word weighs 1. */
     size_t images;
     const kb_parallel *parallel;
     int32_t (*report)(void *context, size_t done, size_t total); /* called between steps, by the thread that calls the

@@ -287,8 +287,7 @@ typedef enum kb_selection {
     KB_SELECTION_BEST = 1,     /* the n strongest; the default */
     KB_SELECTION_GRID = 2,     /* the strongest of every cell of a grid, then the second strongest, and so on: covers
                                   the whole image even with few keypoints (500) */
-    KB_SELECTION_ANMS = 3,     /* adaptive non-maximal suppression: strong and far from anything stronger */
-    KB_SELECTION_QUADTREE = 4, /* the strongest of every leaf of a quad-tree, as ORB-SLAM distributes */
+    KB_SELECTION_QUADTREE = 3, /* the strongest of every leaf of a quad-tree, as ORB-SLAM distributes */
     KB_SELECTION_INT32 = 0x7fffffff
 } kb_selection;
 

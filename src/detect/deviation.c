@@ -156,9 +156,7 @@ kb_status kb_keypoint_deviations(const kb_image *image, const kb_features *featu
     if (status != KB_OK) return status;
     const kbi_detector *row = kbi_detector_find(f.detector);
     if (!row) return kbi_fail_at(error, KB_E_UNKNOWN, "detector", -1, "there is no detector %d", (int)f.detector);
-    status = kbi_image_check(image);
-    if (status == KB_OK && f.n && !deviations) status = KB_E_ARGUMENT;
-    if (status != KB_OK) return kbi_fail_status(error, status);
+    if (f.n && !deviations) return kbi_fail(error, KB_E_ARGUMENT, "deviations: a pointer is NULL");
     deviation_job job = {.keypoints = f.keypoints, .n = f.n, .pieces = kbi_parallel_threads(parallel),
                          .deviation = deviations, .exactness = &row->exactness};
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);

@@ -5,7 +5,7 @@
  *     search.c    samples, tests of their models, local optimisation, when to stop
  *     refine.c    the optimum of the robust sum of squares
  *     degensac.c  fundamental and essential matrix: what to do when most of the scene is one plane
- *     verify.c    whether the inliers are more than chance explains
+ *     chance.c    whether the inliers are more than chance explains
  *     fit.c       the public call
  *
  * Each geometry has a file with its mathematics and a fit_kind, the struct of functions that the search calls:
@@ -190,7 +190,7 @@ typedef struct fit_found {
     double model[FIT_MODEL];
     fit_score score;
     int32_t iterations;
-    int32_t places; /* how many different places the inliers are (verify.c) */
+    int32_t places; /* how many different places the inliers are (chance.c) */
     bool measured; /* the model is retracted, and its errors are in scratch->error2 */
 } fit_found;
 
@@ -242,7 +242,7 @@ bool kbi_fit_step(const fit_kind *kind, const fit_normal *around, double damping
 /* Moves found->model to the nearest optimum of the cost. */
 void kbi_fit_refine(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, fit_found *found);
 
-/* ---- verify.c ---- */
+/* ---- chance.c ---- */
 
 /* Whether k inliers of n pairs are more than chance explains, for a model through m pairs and one of `looks`. */
 bool kbi_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance, double looks);

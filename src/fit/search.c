@@ -148,7 +148,7 @@ static bool score_below(const fit_kind *kind, const fit_pairs *pairs, const doub
 
 /* ---- samples ---- */
 
-typedef struct sampler {
+typedef struct prosac {
     uint64_t random;
     int32_t total;    /* pairs */
     int32_t size;     /* of a sample */
@@ -157,11 +157,11 @@ typedef struct sampler {
     int32_t end;      /* n does not grow beyond the prefix that decides about stopping */
     double growth;    /* T_n */
     int32_t until;    /* T'_n: the number of the last sample of this n */
-} sampler;
+} prosac;
 
-static sampler sampler_start(const fit_kind *kind, int32_t total, const fit_limits *limits)
+static prosac prosac_start(const fit_kind *kind, int32_t total, const fit_limits *limits)
 {
-    sampler s = {.random = limits->seed, .total = total, .size = kind->sample, .prefix = total, .end = total};
+    prosac s = {.random = limits->seed, .total = total, .size = kind->sample, .prefix = total, .end = total};
     s.fair = kind->epipolar ? 4 : 8;
     if (!limits->by_rank) return s;
     s.prefix = s.size;
@@ -171,7 +171,7 @@ static sampler sampler_start(const fit_kind *kind, int32_t total, const fit_limi
     return s;
 }
 
-static void sampler_grow(sampler *s, int32_t number)
+static void prosac_grow(prosac *s, int32_t number)
 {
     while (number > s->until && s->prefix < s->end) {
         double next = s->growth * (s->prefix + 1) / (s->prefix + 1 - s->size);
@@ -184,11 +184,11 @@ static void sampler_grow(sampler *s, int32_t number)
 
 /* Sample number 1, 2, ... as slots. While n grows, its newest pair is in every sample; but some samples come out of
  * all pairs, in case that their order misleads. */
-static void sampler_draw(sampler *s, int32_t number, const int32_t *slot, int32_t *sample)
+static void prosac_draw(prosac *s, int32_t number, const int32_t *slot, int32_t *sample)
 {
     int32_t ranks[FIT_MAX_SAMPLE], count = 0, from = s->prefix;
     if (s->growth > 0) {
-        sampler_grow(s, number);
+        prosac_grow(s, number);
         from = s->prefix;
         if (number % s->fair == 0) from = s->total;
         else if (number <= s->until && from > s->size) ranks[count++] = --from;
@@ -254,7 +254,7 @@ static int32_t samples_for_least(const fit_kind *kind, const fit_pairs *pairs, c
 
 /* After which sample to stop, given the errors of the best model in scratch->error2. */
 static int32_t stop_after(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits,
-                          const fit_scratch *scratch, sampler *s)
+                          const fit_scratch *scratch, prosac *s)
 {
     int32_t inliers = 0, best_n = 0, best_inliers = 0,
             first = limits->by_rank ? kbi_min_i(LEAST_PREFIX, pairs->n) : pairs->n;
@@ -323,14 +323,14 @@ void kbi_fit_search(const fit_kind *kind, const fit_pairs *pairs, const fit_limi
 {
     double models[FIT_MAX_MODELS][FIT_MODEL], record = pairs->n;
     int32_t sample[FIT_MAX_SAMPLE], stop = limits->max_iterations, number = 0, max = limits->max_iterations;
-    sampler s = sampler_start(kind, pairs->n, limits);
+    prosac s = prosac_start(kind, pairs->n, limits);
     sprt line = sprt_for(kind->beta, 0);
     memset(models, 0, sizeof models);
     memset(found, 0, sizeof *found);
     found->score.cost = pairs->n;
     while (number < stop && number < max) {
         if (number == FEW_SAMPLES && limits->believable) max = samples_for_least(kind, pairs, limits, scratch);
-        sampler_draw(&s, ++number, pairs->slot, sample);
+        prosac_draw(&s, ++number, pairs->slot, sample);
         int32_t count = kind->solve(pairs, sample, models);
         for (int32_t m = 0; m < count; m++) {
             fit_score score;

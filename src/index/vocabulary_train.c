@@ -245,6 +245,14 @@ static double leaf_weight(const trainer *t, const train_node *leaf, const uint32
     return (double)(float)kbi_log((double)t->o.images / (double)images);
 }
 
+/* A weight of 0 says that every image has the word. */
+static bool weights_tell(const double *weights, uint32_t words)
+{
+    for (uint32_t i = 0; i < words; i++)
+        if (weights[i] > 0) return true;
+    return false;
+}
+
 static kb_status pack_trained(trainer *t, kb_vocabulary **out, kb_error *error)
 {
     uint32_t *first = kbi_allocate_array(&t->allocator, t->count, sizeof *first);
@@ -269,7 +277,10 @@ static kb_status pack_trained(trainer *t, kb_vocabulary **out, kb_error *error)
         kbi_tree tree = {t->count, words, first, children, t->node_rows, weights, t->row_bytes, t->o.branching,
                          t->o.levels, 0, t->o.image_ends ? KB_WEIGHTING_TF_IDF : KB_WEIGHTING_TF, info.id,
                          info.spec ? info.spec->name : NULL};
-        status = kbi_vocabulary_pack(&tree, &t->allocator, out, error);
+        status = weights_tell(weights, words)
+                     ? kbi_vocabulary_pack(&tree, &t->allocator, out, error)
+                     : kbi_fail(error, KB_E_ARGUMENT, "each of %zu images has all %u words, so that no word has a weight: "
+                                "more words or other images are needed", t->o.images, words);
     }
     kbi_deallocate(&t->allocator, first);
     kbi_deallocate(&t->allocator, children);

@@ -16,7 +16,7 @@
  *     guided_look.c      the guided look
  *     deviations.c       how exact matches are
  *
- * Two more calls stand above all modules: features.c detects and describes, reserve.c counts workspace. */
+ * Two more calls stand above all modules: detect_and_describe.c, and reserve.c, which counts workspace. */
 #ifndef KBI_PAIR_H
 #define KBI_PAIR_H
 

@@ -137,10 +137,10 @@ refuse 1 "not described yet, such as changed/1.pgm" turn moved --step pairs
 run turn moved
 same moved.db fresh.db
 # A vocabulary is known by its content.
-run "$KEYBITS" vocab train changed -o words.kbv --branching 4 --tree-levels 2 --quiet
+run "$KEYBITS" vocab train changed -o words.kbv --branching 8 --tree-levels 3 --quiet
 run turn words --pairs retrieval -k 1 --vocab words.kbv
 cp words.db.work/pairs.txt before.txt
-run "$KEYBITS" vocab train photos/a -o words.kbv --branching 3 --tree-levels 3 --quiet
+run "$KEYBITS" vocab train photos/a -o words.kbv --branching 7 --tree-levels 3 --quiet
 run turn words --pairs retrieval -k 1 --vocab words.kbv
 [ "$(head -1 before.txt)" != "$(head -1 words.db.work/pairs.txt)" ] || fail "pairs of another vocabulary"
 

@@ -14,7 +14,7 @@ run "$KEYBITS" vocab train 1.npy 2.npy 3.npy -m bad256 -w 100 -o rows.kbv
 same one.kbv rows.kbv
 # An image that cannot be read is named, the others count.
 echo nothing >broken.jpg
-run "$KEYBITS" vocab train 1.pgm broken.jpg 2.pgm 3.pgm -m bad256 -w 100 -o with.kbv
+ends 1 "$KEYBITS" vocab train 1.pgm broken.jpg 2.pgm 3.pgm -m bad256 -w 100 -o with.kbv
 says broken.jpg
 says "1 images failed"
 same one.kbv with.kbv

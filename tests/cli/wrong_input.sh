@@ -24,7 +24,7 @@ render template.pgm 160 120
 refuse 1 "large.y4m: frames of 65535 x 65535 pixels are more than the limit of" "$KEYBITS" track template.pgm large.y4m
 printf 'a.pgm\n\0\nnothing.png\n' >binary.txt
 refuse 1 "binary.txt: not a text file" describe @binary.txt $good -o '{}.npy'
-cp a.pgm b.pgm
+{ cat a.pgm; echo; } >b.pgm # not the same file
 printf 'a.pgm b.pgm\n# the same again\nb.pgm a.pgm\n' >twice.txt
 for command in "export colmap" collection; do
     run "$KEYBITS" $command a.pgm b.pgm -o twice.db $([ "$command" = collection ] && echo --list || echo --pairs) twice.txt --quiet
@@ -49,7 +49,7 @@ same file.npy list.npy
 mkdir hollow
 refuse 1 "hollow: the folder holds no image files" describe hollow $good -o o.npy
 mkdir raws && touch raws/a.cr2
-refuse 1 "raws: left out: 1 files of formats that are not read, such as raws/a.cr2; no image files remain" \
+refuse 1 "raws: left out: 1 file of a format that is not read, such as raws/a.cr2; no image files remain" \
     describe raws $good -o o.npy
 refuse 1 "none.txt: cannot be opened" describe @none.txt $good -o o.npy
 printf '# nothing\n\n' >nothing.txt
