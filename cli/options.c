@@ -229,7 +229,7 @@ static bool report_unknown_option(cli_common *common, const flat_table *flat, co
     for (int i = 0; i < flat->count; i++) {
         const char *option = flat->rows[i].row->name;
         cli_nearest_try(&nearest, option);
-        if (strncmp(option, name + 2, strlen(name + 2)) == 0) prefixed[prefixed[0] != NULL] = option;
+        if (strstr(option, name + 2) == option) prefixed[prefixed[0] != NULL] = option;
     }
     if (prefixed[1])
         common->exit_code = cli_usage_error(common, "option %s may be --%s or --%s", name, prefixed[0], prefixed[1]);

@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "eval/scenes.h"
+#include "io/colmap_model.h"
 #include "io/json.h"
 #include "io/number.h"
 
 static const ev_pose_protocol strecha = {"Strecha", 1.5, false, false}, listed = {"cameras.txt", 1, false, false},
                               megadepth = {"MegaDepth-1500", 2.5, false, true},
-                              scannet = {"ScanNet-1500", 1, true, true};
+                              scannet = {"ScanNet-1500", 1, true, true}, colmap = {"COLMAP", 1, false, false};
 
 #define STRECHA_APART 3
 enum { SCANNET_WIDTH = 640, SCANNET_HEIGHT = 480 };
@@ -213,7 +214,7 @@ static bool open_listed(const char *path, const char *folder, size_t apart, ev_p
                io_fail(error, "%s, line %d: not \"name fx fy cx cy R(9) T(3)\" of a new image", path, number);
     }
     set->protocol = &listed;
-    if (good) pair_cameras(set, cameras, apart ? apart : set->image_count);
+    if (good && cameras) pair_cameras(set, cameras, apart ? apart : set->image_count);
     free(cameras);
     io_bytes_free(&bytes);
     return good;
@@ -306,6 +307,107 @@ static bool open_megadepth(const char *path, const char *folder, size_t apart, e
     return good;
 }
 
+/* ----------------------------------------------------------------------------------------------------------- COLMAP */
+
+#define COLMAP_SHARED 30 /* points that both images of a pair see */
+#define COLMAP_ANGLE 4.0 /* degrees, of the median angle between their rays */
+
+static void centre_of(const io_scene_image *image, double c[3])
+{
+    const double *r = image->rotation, *t = image->translation;
+    for (int k = 0; k < 3; k++) c[k] = -(r[k] * t[0] + r[3 + k] * t[1] + r[6 + k] * t[2]);
+}
+
+static double angle_at(const double point[3], const double a[3], const double b[3])
+{
+    double dot = 0, aa = 0, bb = 0;
+    for (int k = 0; k < 3; k++) {
+        double p = a[k] - point[k], q = b[k] - point[k];
+        dot += p * q, aa += p * p, bb += q * q;
+    }
+    return acos(fmax(-1, fmin(1, dot / sqrt(aa * bb)))) * (180 / 3.14159265358979323846);
+}
+
+/* Whether half of the points are seen from directions that differ by COLMAP_ANGLE and more. */
+static bool sees_depth(const io_scene *scene, const io_scene_image *a, const io_scene_image *b, const uint64_t *points,
+                       size_t n)
+{
+    double ca[3], cb[3];
+    size_t wide = 0;
+    centre_of(a, ca);
+    centre_of(b, cb);
+    for (size_t i = 0; i < n; i++) {
+        size_t at = io_scene_point_index(scene, points[i]);
+        wide += at != SIZE_MAX && angle_at(scene->points[at].position, ca, cb) >= COLMAP_ANGLE;
+    }
+    return 2 * wide >= n;
+}
+
+static void add_scene_pair(const io_scene *scene, const char *images, const io_scene_image *const both[2],
+                           ev_pose_set *set)
+{
+    ev_posed_pair pair;
+    posed_camera cameras[2];
+    for (int i = 0; i < 2; i++) {
+        cameras[i].camera = scene->cameras[both[i]->camera].lens;
+        memcpy(cameras[i].rotation, both[i]->rotation, sizeof cameras[i].rotation);
+        memcpy(cameras[i].translation, both[i]->translation, sizeof cameras[i].translation);
+        pair.image[i] = image_of(set, io_path_join(images, both[i]->name), 0, 0);
+        pair.camera[i] = cameras[i].camera;
+    }
+    relative_pose(&cameras[0], &cameras[1], &pair);
+    pair_add(set, &pair);
+}
+
+static void pair_scene(const io_scene *scene, const char *images, size_t apart, ev_pose_set *set)
+{
+    size_t n = scene->image_count, *counts = io_alloc(n, sizeof *counts);
+    uint64_t **seen = io_alloc(n, sizeof *seen);
+    for (size_t i = 0; i < n; i++) {
+        const io_scene_image *b = &scene->images[i];
+        seen[i] = io_scene_seen(b, &counts[i]);
+        uint64_t *common = io_alloc(counts[i] + 1, sizeof *common);
+        for (size_t k = 1; k <= apart && k <= i; k++) {
+            const io_scene_image *a = &scene->images[i - k];
+            size_t shared = io_scene_common(seen[i - k], counts[i - k], seen[i], counts[i], common);
+            if (shared >= COLMAP_SHARED && sees_depth(scene, a, b, common, shared))
+                add_scene_pair(scene, images, (const io_scene_image *const[2]){a, b}, set);
+        }
+        free(common);
+    }
+    for (size_t i = 0; i < n; i++) free(seen[i]);
+    free(seen);
+    free(counts);
+}
+
+static bool open_colmap(const char *model, const char *folder, size_t apart, ev_pose_set *set, io_error *error)
+{
+    io_scene scene;
+    if (!io_colmap_model_read(model, &scene, error)) return false;
+    char *images = io_path_join(folder, "images");
+    bool good = true;
+    for (size_t i = 0; i < scene.camera_count && good; i++)
+        good = scene.cameras[i].lens.struct_size > 0 ||
+               io_fail(error, "%s: camera %u is of a kind that is not read", model, (unsigned)scene.cameras[i].id);
+    set->protocol = &colmap;
+    if (good) pair_scene(&scene, images, apart ? apart : scene.image_count, set);
+    free(images);
+    io_scene_free(&scene);
+    return good;
+}
+
+static bool is_model(const char *folder)
+{
+    static const char *const names[] = {"images.bin", "images.txt"};
+    bool there = false;
+    for (int i = 0; i < 2 && !there; i++) {
+        char *path = io_path_join(folder, names[i]);
+        there = io_path_exists(path);
+        free(path);
+    }
+    return there;
+}
+
 /* ---------------------------------------------------------------------------------------------------------- opening */
 
 typedef bool (*list_reader)(const char *path, const char *folder, size_t apart, ev_pose_set *set, io_error *error);
@@ -318,8 +420,21 @@ static const struct {
              {"scannet_test_pairs_with_gt.txt", open_scannet},
              {"scannet_sample_pairs_with_gt.txt", open_scannet}};
 
+/* A folder of COLMAP's, which has a list named cameras.txt of its own: *is_one is false for others. */
+static bool open_model(const char *folder, size_t apart, ev_pose_set *set, bool *is_one, io_error *error)
+{
+    char *inside = io_path_join(folder, "sparse/0");
+    const char *model = is_model(inside) ? inside : folder;
+    *is_one = is_model(model);
+    bool good = *is_one && open_colmap(model, folder, apart, set, error);
+    free(inside);
+    return good;
+}
+
 static bool open_folder(const char *folder, size_t apart, ev_pose_set *set, io_error *error)
 {
+    bool is_one, opened = open_model(folder, apart, set, &is_one, error);
+    if (is_one) return opened;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         char *path = io_path_join(folder, lists[i].name);
         bool there = io_path_exists(path), good = there && lists[i].open(path, folder, apart, set, error);
@@ -331,7 +446,7 @@ static bool open_folder(const char *folder, size_t apart, ev_pose_set *set, io_e
     free(cameras);
     if (there) return open_strecha(folder, apart, set, error);
     return io_fail(error,
-                   "%s: holds no cameras: gt_dense_cameras/, cameras.txt, megadepth_1500.json or "
+                   "%s: holds no cameras: gt_dense_cameras/, cameras.txt, sparse/0, megadepth_1500.json or "
                    "scannet_test_pairs_with_gt.txt",
                    folder);
 }

@@ -71,37 +71,6 @@ void ev_verify_unrelated(ev_verify *v, int32_t folder, int32_t other, size_t mos
 
 /* ---- reconstructions ---- */
 
-static int compare_ids(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* The points that an image sees, ascending, each once; malloc'ed. */
-static uint64_t *seen_points(const io_scene_image *image, size_t *count)
-{
-    uint64_t *ids = io_alloc(image->feature_count, sizeof *ids);
-    size_t n = 0, kept = 0;
-    for (size_t i = 0; i < image->feature_count; i++)
-        if (image->features[i].point != IO_SCENE_NO_POINT) ids[n++] = image->features[i].point;
-    qsort(ids, n, sizeof *ids, compare_ids);
-    for (size_t i = 0; i < n; i++)
-        if (i == 0 || ids[i] != ids[i - 1]) ids[kept++] = ids[i];
-    *count = kept;
-    return ids;
-}
-
-static int32_t count_common(const uint64_t *a, size_t na, const uint64_t *b, size_t nb)
-{
-    int32_t count = 0;
-    for (size_t i = 0, k = 0; i < na && k < nb;) {
-        count += a[i] == b[k];
-        if (a[i] < b[k]) i++;
-        else k++;
-    }
-    return count;
-}
-
 static const io_scene_image *scene_image(const io_scene *scene, const char *path)
 {
     const char *base = io_path_base(path);
@@ -118,9 +87,9 @@ bool ev_verify_shared(ev_verify *v, int32_t folder, const char *model, int32_t p
     size_t *counts = io_alloc(v->image_count, sizeof *counts), n = v->image_count;
     for (size_t i = 0; i < n; i++) {
         const io_scene_image *image = v->images[i].folder == folder ? scene_image(&scene, v->images[i].name) : NULL;
-        ids[i] = image ? seen_points(image, &counts[i]) : NULL;
+        ids[i] = image ? io_scene_seen(image, &counts[i]) : NULL;
         for (size_t k = 0; ids[i] && k < i; k++) {
-            int32_t common = ids[k] ? count_common(ids[i], counts[i], ids[k], counts[k]) : 0;
+            int32_t common = ids[k] ? (int32_t)io_scene_common(ids[i], counts[i], ids[k], counts[k], NULL) : 0;
             if (common >= points) add_pair(v, EV_VERIFY_SHARED, k, i, common);
         }
     }

@@ -195,7 +195,7 @@ bool io_png_pack(io_layout layout, int32_t width, int32_t height, const uint8_t 
         free(out);
         return false;
     }
-    memcpy(out, "\x89PNG\r\n\x1a\n", 8);
+    memcpy(out, (const uint8_t[8]){0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'}, 8);
     put_big_endian(out + 16, (uint32_t)width);
     put_big_endian(out + 20, (uint32_t)height);
     memcpy(out + 24, (const uint8_t[5]){8, layout == IO_RGB8 ? 2 : 0, 0, 0, 0}, 5);

@@ -50,5 +50,9 @@ typedef struct io_scene {
 void io_scene_free(io_scene *scene);
 /* The index of a point by its id, or SIZE_MAX. */
 size_t io_scene_point_index(const io_scene *scene, uint64_t id);
+/* The ids of the points that an image sees, ascending, each once; malloc'ed. */
+uint64_t *io_scene_seen(const io_scene_image *image, size_t *count);
+/* How many ids two such lists have in common; out receives them, unless it is NULL. */
+size_t io_scene_common(const uint64_t *a, size_t na, const uint64_t *b, size_t nb, uint64_t *out);
 
 #endif

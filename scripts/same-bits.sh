@@ -23,7 +23,9 @@ gcc-O3-haswell) compiler=gcc flags=(-O3 -march=haswell -pthread) needs=(fma avx2
 gcc-sapphirerapids) compiler=gcc flags+=(-march=sapphirerapids) needs=(avx512_fp16) ;;
 gcc-O0-no-threads) compiler=gcc flags=(-O0 -DKB_NO_THREADS) ;;
 gcc-no-threads) compiler=gcc flags=(-O1 -DKB_NO_THREADS) ;;
+gcc-11-O2) compiler=gcc-11 ;; # the oldest of Debian 12
 clang-O2) compiler=clang ;;
+clang-13-O2) compiler=clang-13 ;;
 clang-O3-haswell) compiler=clang flags=(-O3 -march=haswell -pthread) needs=(fma avx2 bmi2) ;;
 i386) compiler=i686-linux-gnu-gcc flags+=(-static -msse2 -mfpmath=sse) ;;
 aarch64) compiler=aarch64-linux-gnu-gcc flags+=(-static) emulator=(qemu-aarch64) ;;

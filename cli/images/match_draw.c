@@ -31,16 +31,16 @@ typedef struct sheet {
 
 static int32_t scaled(int32_t index, int32_t from, int32_t to) { return (int32_t)((int64_t)index * from / to); }
 
-/* The mean over the part of the image that one pixel of the picture covers. */
+/* The mean over the part of the image that one pixel of the picture covers, which is a pixel or more. */
 static void mean_under(const io_canvas *full, int32_t x0, int32_t x1, int32_t y0, int32_t y1, uint8_t *pixel)
 {
-    uint32_t sum[3] = {0, 0, 0}, count = (uint32_t)((x1 - x0) * (y1 - y0));
-    for (int32_t y = y0; y < y1; y++) {
-        const uint8_t *rgb = full->rgb + 3 * ((size_t)y * (size_t)full->width + (size_t)x0);
-        for (int32_t x = x0; x < x1; x++, rgb += 3)
-            for (int c = 0; c < 3; c++) sum[c] += rgb[c];
+    const size_t stride = 3 * (size_t)full->width;
+    for (size_t c = 0; c < 3; c++) {
+        uint32_t sum = 0, count = 0;
+        for (int32_t y = y0; y < y1; y++)
+            for (int32_t x = x0; x < x1; x++, count++) sum += full->rgb[(size_t)y * stride + 3 * (size_t)x + c];
+        pixel[c] = (uint8_t)(sum / (count ? count : 1));
     }
-    for (int c = 0; c < 3; c++) pixel[c] = (uint8_t)(sum[c] / (count ? count : 1));
 }
 
 static bool put_smaller(sheet *s, const io_image *image, int which, io_error *error)

@@ -18,6 +18,13 @@ static inline KBI_ALWAYS uint64_t kbi_load64(const uint8_t *p)
     return v;
 }
 
+/* Whether every CPU that this code is compiled for counts bits by an instruction. */
+#if defined(__POPCNT__) || defined(__aarch64__) || defined(__wasm__)
+#    define KBI_COUNTS_BITS true
+#else
+#    define KBI_COUNTS_BITS false
+#endif
+
 /* Without an instruction for it the compiler's builtin is a slow call: sums of neighbours in 2, 4, 8, then all bits. */
 static inline KBI_ALWAYS uint32_t kbi_count_bits(uint64_t v, bool instruction)
 {

@@ -55,7 +55,9 @@ static inline void kbi_put_f64(uint8_t *to, double v)
 #define KBI_SUM_PRIME 0x100000001b3u
 static inline uint64_t kbi_sum_bytes(uint64_t sum, const void *data, size_t size)
 {
-    for (size_t i = 0; i < size; i++) sum = (sum ^ ((const uint8_t *)data)[i]) * KBI_SUM_PRIME;
+    const uint8_t *bytes = data;
+    /* all bytes of numbers are set: NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
+    for (size_t i = 0; i < size; i++) sum = (sum ^ bytes[i]) * KBI_SUM_PRIME;
     return sum;
 }
 /* The same over words instead of bytes, so that gigabytes are checked in a second; size is a multiple of 8. */

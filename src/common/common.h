@@ -56,6 +56,13 @@ static inline size_t kbi_round_up(size_t bytes) { return (bytes + KBI_ALIGN - 1)
 static inline int32_t kbi_min_i(int32_t a, int32_t b) { return a < b ? a : b; }
 static inline size_t kbi_min_z(size_t a, size_t b) { return a < b ? a : b; }
 static inline int32_t kbi_max_i(int32_t a, int32_t b) { return a > b ? a : b; }
+/* floor(v) and floor(v + 0.5) for |v| below 2^31, without a call into the C library. */
+static inline int32_t kbi_floor_i(double v)
+{
+    int32_t i = (int32_t)v;
+    return i - (v < i);
+}
+static inline int32_t kbi_round_i(double v) { return kbi_floor_i(v + 0.5); }
 static inline int32_t kbi_clamp_i(int32_t v, int32_t lo, int32_t hi) { return v < lo ? lo : v > hi ? hi : v; }
 
 /* For clang, a row that has nothing to do with others. Where a loop reads a row at neighbouring places, it would keep what
@@ -67,10 +74,6 @@ static inline const void *kbi_row_apart(const void *row)
 #endif
     return row;
 }
-
-/* ---- images ---- */
-/* KB_OK for a valid view, KB_E_ARGUMENT for NULL, else KB_E_IMAGE. */
-kb_status kbi_image_check(const kb_image *image);
 
 /* ---- errors ---- */
 /* Both fill *error unless it is NULL, and return status, so that a failure is one line. kbi_fail_at names the field of

@@ -9,6 +9,24 @@ typedef struct kbi_chunk {
     size_t bytes;
 } kbi_chunk;
 
+/* The address sanitizer sees arrays of a workspace as it sees allocations: what stands behind one and what was given
+ * back may not be touched. A caller's buffer may serve something else at any time. */
+#if defined(__has_feature)
+#    if __has_feature(address_sanitizer)
+#        define KBI_POISON
+#    endif
+#elif defined(__SANITIZE_ADDRESS__)
+#    define KBI_POISON
+#endif
+#ifdef KBI_POISON
+#    include <sanitizer/asan_interface.h>
+#    define permit_bytes(memory, bytes) __asan_unpoison_memory_region(memory, bytes)
+#    define forbid_bytes(memory, bytes) __asan_poison_memory_region(memory, bytes)
+#else
+#    define permit_bytes(memory, bytes) ((void)(memory), (void)(bytes))
+#    define forbid_bytes(memory, bytes) ((void)(memory), (void)(bytes))
+#endif
+
 #define HEADER kbi_round_up(sizeof(kb_workspace))
 #define CHUNK_HEADER kbi_round_up(sizeof(kbi_chunk))
 
@@ -47,15 +65,19 @@ kb_status kb_workspace_create_in(void *buffer, size_t size, kb_workspace **out)
     return KB_OK;
 }
 
+static void drop_block(kb_workspace *workspace)
+{
+    permit_bytes(workspace->base, workspace->size);
+    kbi_deallocate(&workspace->allocator, workspace->block);
+    workspace->block = workspace->base = NULL;
+    workspace->size = 0;
+}
+
 void kbi_workspace_release(kb_workspace *workspace)
 {
     workspace->temporary = true;
     kbi_workspace_rewind(workspace, 0);
-    if (!workspace->fixed) {
-        kbi_deallocate(&workspace->allocator, workspace->block);
-        workspace->block = workspace->base = NULL;
-        workspace->size = 0;
-    }
+    if (!workspace->fixed) drop_block(workspace);
     workspace->peak = 0;
 }
 
@@ -95,14 +117,13 @@ bool kbi_workspace_grow(kb_workspace *workspace, size_t bytes)
 {
     if (workspace->size >= bytes) return true;
     if (workspace->fixed || bytes > SIZE_MAX - 2 * KBI_ALIGN) return false;
-    kbi_deallocate(&workspace->allocator, workspace->block);
-    workspace->base = NULL;
-    workspace->size = 0;
+    drop_block(workspace);
     bytes = kbi_round_up(bytes);
     workspace->block = kbi_allocate(&workspace->allocator, bytes + KBI_ALIGN);
     if (!workspace->block) return false;
     workspace->base = aligned(workspace->block);
     workspace->size = bytes;
+    forbid_bytes(workspace->base, bytes);
     return true;
 }
 
@@ -115,23 +136,25 @@ static void *chunk_get(kb_workspace *workspace, size_t bytes)
     *chunk = (kbi_chunk){workspace->chunks, workspace->used, all};
     workspace->chunks = chunk;
     workspace->chunk_bytes += all;
+    forbid_bytes(chunk + 1, all - sizeof *chunk);
     return aligned((uint8_t *)chunk + sizeof *chunk);
 }
 
 void *kbi_workspace_get(kb_workspace *workspace, size_t bytes)
 {
+    const size_t asked = bytes;
     if (bytes > SIZE_MAX / 2) return NULL;
     bytes = kbi_round_up(bytes ? bytes : 1);
     if (bytes > SIZE_MAX / 2 - workspace->used) return NULL;
     void *memory = workspace; /* an address, when it measures */
     if (!workspace->measures) {
-        if (workspace->used == 0 && !workspace->fixed && !kbi_workspace_grow(workspace, bytes)) return NULL;
         bool fits = !workspace->chunks && bytes <= workspace->size && workspace->used <= workspace->size - bytes;
         memory = fits ? workspace->base + workspace->used : chunk_get(workspace, bytes);
         if (!memory) {
             workspace->missing = workspace->used + bytes - (workspace->fixed ? workspace->size : 0);
             return NULL;
         }
+        permit_bytes(memory, asked);
     }
     workspace->used += bytes;
     if (workspace->peak < workspace->used) workspace->peak = workspace->used;
@@ -149,8 +172,11 @@ void kbi_workspace_rewind(kb_workspace *workspace, size_t mark)
         kbi_chunk *chunk = workspace->chunks;
         workspace->chunks = chunk->before;
         workspace->chunk_bytes -= chunk->bytes;
+        permit_bytes(chunk, chunk->bytes);
         kbi_deallocate(&workspace->allocator, chunk);
     }
+    size_t end = kbi_min_z(workspace->used, workspace->size);
+    if (workspace->block && mark < end) forbid_bytes(workspace->base + mark, end - mark);
     workspace->used = mark;
     /* So that the next call of this size allocates nothing. Without memory for it the workspace stays as it is. */
     bool keeps = !workspace->temporary && !workspace->fixed && !workspace->measures;

@@ -147,7 +147,8 @@ kb_status kbi_bad_describe_image(const kb_model *model, const kb_image *image, c
     bad_job j = {model, {0}, keypoints, n, scale, rows, flags, kbi_parallel_threads(parallel)};
     kb_image gray;
     kb_status status = kbi_gray8(image, workspace, &gray);
-    if (status == KB_OK) status = kbi_integral_build(&j.integral, &gray, workspace);
+    if (status != KB_OK || n == 0) return status;
+    status = kbi_integral_build(&j.integral, &gray, workspace);
     if (status == KB_OK && !workspace->measures) kbi_parallel_run(parallel, j.pieces, describe_piece, &j);
     return status;
 }

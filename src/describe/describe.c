@@ -5,47 +5,89 @@
  * nor the order of work show in the result. */
 #include <stdatomic.h>
 
-#include "common/cpu.h"
 #include "common/features.h"
 #include "describe/steps.h"
 
-/* What a call gives. */
-typedef struct product {
-    const kb_model *model; /* NULL: samples */
-    kbi_grid grid;
-    bool floats;
-} product;
-
+/* One call. */
 typedef struct describer {
-    kbi_measuring measure;
+    kbi_measuring measure; /* its model and grid say what the call gives */
+    kb_describe_options options;
+    kb_features features;
+    const kbi_image_kernels *kernels;
     kbi_rows rows;
-    const kb_parallel *parallel;
+    kb_workspace *workspace, local;
+    size_t mark;                  /* of the workspace */
     int32_t count;                /* of workers: one per thread, at most one per batch */
     kbi_measure_scratch *workers; /* the memory of each */
     atomic_size_t next;           /* the first item that no worker has taken */
 } describer;
 
-/* The beginning that all calls share; parallel is the option. */
-static void describer_start(describer *d, product p, size_t n, const kb_parallel *parallel)
+/* ---- the beginning and the end that all calls share ---- */
+
+static kb_status read_call(describer *d, const kb_features *features, const kb_describe_options *options,
+                           uint32_t needs, kb_workspace *workspace, kb_error *error)
 {
-    const int32_t batch = kbi_image_kernels_get()->batch;
-    size_t octaves = (size_t)p.grid.octaves, batches = n / (size_t)batch + 1;
-    size_t bytes = p.floats  ? KB_SIFT_VALUES * sizeof(float)
-                   : p.model ? (size_t)p.model->row_bytes
-                             : octaves * (size_t)(p.grid.side * p.grid.side);
-    *d = (describer){.measure = {p.model, p.grid, p.floats, batch},
-                     .rows = {NULL, bytes, bytes, bytes / octaves, p.model && octaves > 1},
-                     .parallel = parallel,
-                     .count = kbi_parallel_threads(parallel)};
-    if ((size_t)d->count > batches) d->count = (int32_t)batches;
+    kb_features *f = &d->features;
+    kbi_error_clear(error);
+    d->workspace = kbi_workspace_or(workspace, &d->local);
+    d->mark = kbi_workspace_mark(d->workspace);
+    if (KBI_STRUCT_READ(kb_describe_options, &d->options, options) != KB_OK) return kbi_fail_struct(error);
+    kb_status status = kbi_features_read(f, features, "features", needs, SIZE_MAX, error);
+    if (status == KB_OK && f->floats != 0 && f->floats != 1)
+        return kbi_fail_at(error, KB_E_ARGUMENT, "floats", -1, "floats is %d, but must be 0 or 1", (int)f->floats);
+    if (status == KB_OK && (needs & KBI_KEYPOINTS)) status = kbi_features_scale(f, &d->options.scale, error);
+    return status;
+}
+
+/* Reads the call, takes the memory of workers, and chooses the kernels. Whatever it returns, describer_end follows. */
+static kb_status describer_begin(describer *d, const kb_features *features, const kb_describe_options *options,
+                                 uint32_t needs, kb_workspace *workspace, kb_error *error)
+{
+    const kb_model *model = d->measure.model;
+    kb_status status = read_call(d, features, options, needs, workspace, error);
+    if (status != KB_OK) return status;
+    int32_t threads = kbi_parallel_threads(d->options.parallel);
+    d->workers = kbi_workspace_array(d->workspace, (size_t)threads, sizeof *d->workers);
+    if (!d->workers) return KB_E_MEMORY;
+
+    if (model && (!options || options->scale == 0))
+        d->options.scale = kb_model_scale(model, kbi_preset_of(d->features.detector));
+    if (model && kbi_kind_has_boxes(model->spec.kind)) {
+        d->measure.boxes = kbi_boxes_kernels_get();
+        d->measure.scratch_bytes = d->measure.boxes->boxes_scratch(model);
+    } else if (model) {
+        d->measure.sift = kbi_sift_kernels_get();
+        d->measure.scratch_bytes = d->measure.sift->scratch_bytes;
+    }
+    d->kernels = kbi_image_kernels_get();
+    d->measure.floats = model && d->features.floats;
+    d->measure.batch = d->kernels->batch;
+    const size_t batches = d->features.n / (size_t)d->kernels->batch + 1;
+    d->count = batches < (size_t)threads ? (int32_t)batches : threads;
+    const size_t octaves = (size_t)d->measure.grid.octaves, side = (size_t)d->measure.grid.side;
+    d->measure.turns = model && octaves > 1;
+    size_t bytes = d->measure.floats ? KB_SIFT_VALUES * sizeof(float)
+                   : model           ? (size_t)model->row_bytes
+                                     : octaves * side * side;
+    d->rows = (kbi_rows){NULL, bytes, bytes, model ? bytes : bytes / octaves};
     atomic_init(&d->next, 0);
+    return KB_OK;
+}
+
+/* `features` receives what the call found; NULL for none. */
+static kb_status describer_end(describer *d, kb_status status, kb_features *features, const char *limits,
+                               kb_error *error)
+{
+    if (status == KB_OK && features) kbi_features_write(features, &d->features);
+    return kbi_workspace_end(d->workspace, d->mark, &d->local, status, limits, error);
 }
 
 /* Where the rows of features go, and what the features say of them once they are there. */
-static kb_status describer_rows(describer *d, kb_features *f, kb_error *error)
+static kb_status describer_rows(describer *d, kb_error *error)
 {
     const kb_model *model = d->measure.model;
     kbi_rows *rows = &d->rows;
+    kb_features *f = &d->features;
     if (f->floats && !model->row_floats)
         return kbi_fail_at(error, KB_E_KIND, "floats", -1, "the model %s gives bits, not floats", model->spec.name);
     if (f->row_stride) rows->stride = f->row_stride;
@@ -64,14 +106,12 @@ static kb_status describer_rows(describer *d, kb_features *f, kb_error *error)
     return KB_OK;
 }
 
-static kb_status workers_get(describer *d, kb_workspace *workspace)
+static kb_status workers_get(describer *d)
 {
-    d->workers = kbi_workspace_array(workspace, (size_t)d->count, sizeof *d->workers);
-    if (!d->workers) return KB_E_MEMORY;
     for (int32_t i = 0; i < d->count; i++) {
         kbi_measure_scratch memory;
-        if (!kbi_measure_get(&d->measure, &memory, d->rows.bytes, workspace)) return KB_E_MEMORY;
-        if (!workspace->measures) d->workers[i] = memory;
+        if (!kbi_measure_get(&d->measure, &memory, d->rows.bytes, d->workspace)) return KB_E_MEMORY;
+        if (!d->workspace->measures) d->workers[i] = memory;
     }
     return KB_OK;
 }
@@ -98,119 +138,93 @@ static void measure_and_write(const describer *d, const kbi_measure_scratch *mem
 
 typedef struct region_job {
     describer *describer;
-    const kbi_image_kernels *kernels;
     kbi_pyramid levels;
-    kbi_plan plan;
+    kbi_regions regions;
     kbi_order order;
+    kbi_sampling *samplings; /* of a batch, for every worker */
 } region_job;
 
 static void describe_ordered(void *context, int32_t index)
 {
     const region_job *j = context;
     const kbi_measure_scratch *memory = &j->describer->workers[index];
+    const kbi_regions *r = &j->regions;
+    const kbi_image_kernels *kernels = j->describer->kernels;
+    kbi_sampling *samplings = j->samplings + index * kernels->batch * r->grid.octaves;
+    uint8_t flags[KBI_BATCH], *all = j->describer->features.flags;
     size_t first;
     for (int32_t n; (n = take_items(j->describer, j->order.count, &first)) > 0;) {
         const uint32_t *which = j->order.keypoints + first;
-        j->kernels->sample(j->plan.samplings, which, n, j->plan.grid, &j->levels, memory->grids);
+        kernels->plan(r->keypoints, which, n, r->width_scale, r->grid, &j->levels, samplings, flags);
+        for (int32_t i = 0; all && i < n; i++) all[which[i]] = flags[i];
+        kernels->sample(samplings, n, r->grid, &j->levels, memory->grids);
         measure_and_write(j->describer, memory, memory->grids, which, 0, n);
     }
 }
 
 /* Memory depends on the size of the image and on n, not on what they are. */
-static kb_status describe_regions(describer *d, const kb_image *image, const kb_keypoint *keypoints, size_t n,
-                                  double width_scale, kb_workspace *workspace, uint8_t *flags)
+static kb_status describe_regions(describer *d, const kb_image *image)
 {
-    region_job j = {.describer = d,
-                    .kernels = kbi_image_kernels_get(),
-                    .plan = {d->measure.grid, width_scale, keypoints, n, NULL, &d->rows, flags}};
+    const kb_model *model = d->measure.model;
+    const kb_features *f = &d->features;
+    const kb_parallel *parallel = d->options.parallel;
+    double width_scale = (double)d->options.scale * (model ? (double)model->spec.support : 1);
+    region_job j = {.describer = d, .regions = {d->measure.grid, width_scale, f->keypoints, f->n}};
+    const size_t each = (size_t)(d->kernels->batch * d->measure.grid.octaves);
     kb_image gray;
-    kb_status status = kbi_gray8(image, workspace, &gray);
-    if (status == KB_OK) status = kbi_pyramid_get(&j.levels, &gray, j.kernels->margin, workspace);
-    if (status == KB_OK) status = kbi_plan_get(&j.plan, workspace);
-    if (status == KB_OK) status = kbi_order_get(&j.order, image, n, workspace);
-    if (status == KB_OK) status = workers_get(d, workspace);
-    if (status != KB_OK || workspace->measures) return status;
-    kbi_plan_regions(&j.plan, &j.levels, d->count, d->parallel);
-    kbi_order_fill(&j.order, &j.plan);
-    kbi_pyramid_make(&j.levels, j.kernels, j.order.levels, d->parallel);
-    kbi_parallel_run(d->parallel, d->count, describe_ordered, &j);
+    kb_status status = kbi_gray8(image, d->workspace, &gray);
+    if (status != KB_OK || f->n == 0) return status;
+    status = kbi_pyramid_get(&j.levels, &gray, d->kernels->margin, d->workspace);
+    if (status == KB_OK) status = kbi_order_get(&j.order, image, f->n, d->workspace);
+    if (status == KB_OK) status = workers_get(d);
+    if (status != KB_OK) return status;
+    j.samplings = kbi_workspace_array(d->workspace, (size_t)d->count * each, sizeof *j.samplings);
+    if (!j.samplings) return KB_E_MEMORY;
+    if (d->workspace->measures) return KB_OK;
+    kbi_order_fill(&j.order, &j.regions, &j.levels, &d->rows, f->flags);
+    kbi_pyramid_make(&j.levels, d->kernels, j.order.levels, parallel);
+    kbi_parallel_run(parallel, d->count, describe_ordered, &j);
     return KB_OK;
 }
 
-static kb_status describe_image(describer *d, const kb_image *image, const kb_keypoint *keypoints, size_t n,
-                                float scale, kb_workspace *workspace, uint8_t *flags)
+static kb_status describe_image(describer *d, const kb_image *image)
 {
     const kb_model *model = d->measure.model;
-    if (n == 0) return KB_OK;
-    if (model && model->spec.sampler == KB_SAMPLER_IMAGE)
-        return kbi_bad_describe_image(model, image, keypoints, n, scale, d->parallel, workspace, &d->rows, flags);
-    double width_scale = (double)scale * (model ? (double)model->spec.support : 1);
-    return describe_regions(d, image, keypoints, n, width_scale, workspace, flags);
+    const kb_features *f = &d->features;
+    if (!model || model->spec.sampler != KB_SAMPLER_IMAGE) return describe_regions(d, image);
+    return kbi_bad_describe_image(model, image, f->keypoints, f->n, d->options.scale, d->options.parallel,
+                                  d->workspace, &d->rows, f->flags);
 }
 
-/* What describing and sampling read alike. */
-static kb_status read_call(const kb_features *given, const kb_describe_options *options, kb_features *f,
-                           kb_describe_options *o, uint32_t needs, kb_error *error)
-{
-    kbi_error_clear(error);
-    if (KBI_STRUCT_READ(kb_describe_options, o, options) != KB_OK) return kbi_fail_struct(error);
-    kb_status status = kbi_features_read(f, given, "features", needs, SIZE_MAX, error);
-    if (status == KB_OK && f->floats != 0 && f->floats != 1)
-        return kbi_fail_at(error, KB_E_ARGUMENT, "floats", -1, "floats is %d, but must be 0 or 1", (int)f->floats);
-    return status;
-}
-
-static kb_status run_on_image(describer *d, const kb_image *image, const kb_features *f, float scale,
-                              kb_workspace *workspace, kb_error *error)
-{
-    kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(ws);
-    kb_status status = describe_image(d, image, f->keypoints, f->n, scale, ws, f->flags);
-    return kbi_workspace_end(ws, mark, &local, status, "model, keypoints, width, height, format, threads", error);
-}
+#define IMAGE_LIMITS "model, keypoints, width, height, format, threads"
 
 kb_status kb_describe(const kb_model *model, const kb_image *image, const kb_describe_options *options,
                       kb_workspace *workspace, kb_features *features, kb_error *error)
 {
-    kb_describe_options o;
-    kb_features f;
-    describer d;
-    kb_status status = read_call(features, options, &f, &o, KBI_KEYPOINTS, error);
-    if (status != KB_OK) return status;
     if (!model) return kbi_fail(error, KB_E_ARGUMENT, "model: a pointer is NULL");
-    status = kbi_image_check(image);
-    if (status != KB_OK) return kbi_fail_status(error, status);
-    if (o.scale == 0) o.scale = kb_model_scale(model, kbi_preset_of(f.detector));
-    status = kbi_features_scale(&f, &o.scale, error);
-    if (status != KB_OK) return status;
-    describer_start(&d, (product){model, model->grid, f.floats}, f.n, o.parallel);
-    status = describer_rows(&d, &f, error);
-    if (status == KB_OK) status = run_on_image(&d, image, &f, o.scale, workspace, error);
-    if (status != KB_OK) return status;
-    f.width = image->width;
-    f.height = image->height;
-    kbi_features_write(features, &f);
-    return KB_OK;
+    describer d = {.measure = {.model = model, .grid = model->grid}};
+    kb_status status = describer_begin(&d, features, options, KBI_KEYPOINTS, workspace, error);
+    if (status == KB_OK) status = describer_rows(&d, error);
+    if (status == KB_OK) status = describe_image(&d, image);
+    if (status == KB_OK) {
+        d.features.width = image->width;
+        d.features.height = image->height;
+    }
+    return describer_end(&d, status, features, IMAGE_LIMITS, error);
 }
 
 kb_status kb_sample(const kb_image *image, kb_sampler sampler, const kb_describe_options *options,
                     kb_workspace *workspace, kb_features *features, uint8_t *samples, kb_error *error)
 {
-    kb_describe_options o;
-    kb_features f;
-    describer d;
-    kb_status status = read_call(features, options, &f, &o, KBI_KEYPOINTS, error);
-    if (status == KB_OK) status = kbi_features_scale(&f, &o.scale, error);
-    if (status != KB_OK) return status;
     if (sampler != KB_SAMPLER_PATCH && (sampler != KB_SAMPLER_OCTAVES || !kbi_kind_built(KB_KIND_BAG)))
         return kbi_fail(error, KB_E_KIND, "the sampler %s gives no samples", kbi_sampler_name(sampler));
-    if (f.n && !samples) return kbi_fail(error, KB_E_ARGUMENT, "samples: a pointer is NULL");
-    status = kbi_image_check(image);
-    if (status != KB_OK) return kbi_fail_status(error, status);
-    kbi_grid grid = sampler == KB_SAMPLER_PATCH ? KBI_GRID_PATCH : KBI_GRID_OCTAVES;
-    describer_start(&d, (product){NULL, grid, false}, f.n, o.parallel);
+    describer d = {.measure = {.grid = sampler == KB_SAMPLER_PATCH ? KBI_GRID_PATCH : KBI_GRID_OCTAVES}};
+    kb_status status = describer_begin(&d, features, options, KBI_KEYPOINTS, workspace, error);
+    if (status == KB_OK && d.features.n && !samples)
+        status = kbi_fail(error, KB_E_ARGUMENT, "samples: a pointer is NULL");
     d.rows.rows = samples;
-    return run_on_image(&d, image, &f, o.scale, workspace, error);
+    if (status == KB_OK) status = describe_image(&d, image);
+    return describer_end(&d, status, NULL, IMAGE_LIMITS, error);
 }
 
 /* ---- from ready patches ---- */
@@ -241,56 +255,53 @@ kb_status kb_describe_patches(const kb_model *model, const uint8_t *patches, int
                               const kb_describe_options *options, kb_workspace *workspace, kb_features *features,
                               kb_error *error)
 {
-    kb_describe_options o;
-    kb_features f;
-    describer d;
-    kb_status status = read_call(features, options, &f, &o, 0, error);
-    if (status != KB_OK) return status;
-    if (!model || (f.n && !patches))
-        return kbi_fail(error, KB_E_ARGUMENT, "%s: a pointer is NULL", model ? "patches" : "model");
+    if (!model) return kbi_fail(error, KB_E_ARGUMENT, "model: a pointer is NULL");
     bool ready = kbi_has_octaves(model->grid) && side == KB_OCTAVE_SIDE;
     if (!ready && (side < KB_PATCH_SIDE || side > 1024))
         return kbi_fail_at(error, KB_E_ARGUMENT, "side", -1, "side is %d, but must be %d to 1024", (int)side,
                            KB_PATCH_SIDE);
-    describer_start(&d, (product){model, model->grid, f.floats}, f.n, o.parallel);
-    status = describer_rows(&d, &f, error);
-    if (status != KB_OK) return status;
-    kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(ws);
-    status = workers_get(&d, ws);
-    ready_job job = {&d, patches, f.n, side};
-    if (status == KB_OK) kbi_parallel_run(d.parallel, d.count, describe_ready_patches, &job);
-    if (status == KB_OK) kbi_features_write(features, &f);
-    return kbi_workspace_end(ws, mark, &local, status, "model, threads", error);
+    describer d = {.measure = {.model = model, .grid = model->grid}};
+    kb_status status = describer_begin(&d, features, options, 0, workspace, error);
+    if (status == KB_OK && d.features.n && !patches)
+        status = kbi_fail(error, KB_E_ARGUMENT, "patches: a pointer is NULL");
+    if (status == KB_OK) status = describer_rows(&d, error);
+    if (status == KB_OK) status = workers_get(&d);
+    if (status == KB_OK) {
+        ready_job job = {&d, patches, d.features.n, side};
+        kbi_parallel_run(d.options.parallel, d.count, describe_ready_patches, &job);
+    }
+    return describer_end(&d, status, features, "model, threads", error);
 }
 
 /* ---- memory ---- */
 
 /* Of a call with keypoints of the image or, where it is NULL, with ready patches. */
-static kb_status measure_call(product p, const kb_image *image, size_t n, const kb_parallel *parallel,
+static kb_status measure_call(kbi_measuring measure, const kb_image *image, size_t n, const kb_parallel *parallel,
                               kb_workspace *workspace)
 {
-    describer d;
-    size_t mark = kbi_workspace_mark(workspace);
-    describer_start(&d, p, n, parallel);
-    kb_status status = image ? describe_image(&d, image, NULL, n, 1, workspace, NULL) : workers_get(&d, workspace);
-    kbi_workspace_rewind(workspace, mark);
+    describer d = {.measure = measure};
+    kb_features f = {.struct_size = sizeof f, .n = n};
+    kb_describe_options o = {.struct_size = sizeof o, .parallel = parallel};
+    f.floats = measure.model && measure.model->row_floats > 0; /* they take more than bytes */
+    kb_status status = describer_begin(&d, &f, &o, 0, workspace, NULL);
+    if (status == KB_OK) status = image ? describe_image(&d, image) : workers_get(&d);
+    kbi_workspace_rewind(workspace, d.mark);
     return status;
 }
 
 kb_status kbi_sample_measure(const kb_image *image, size_t n, const kb_parallel *parallel, kb_workspace *workspace)
 {
-    return measure_call((product){NULL, KBI_GRID_PATCH, false}, image, n, parallel, workspace);
+    return measure_call((kbi_measuring){.grid = KBI_GRID_PATCH}, image, n, parallel, workspace);
 }
 
 kb_status kbi_describe_measure(const kb_model *model, const kb_image *image, size_t n, const kb_parallel *parallel,
                                kb_workspace *workspace)
 {
-    const product rows = {model, model->grid, model->row_floats > 0}; /* floats take more than bytes */
+    const kbi_measuring rows = {.model = model, .grid = model->grid};
     kb_status status = measure_call(rows, NULL, n, parallel, workspace);
     if (status == KB_OK) status = measure_call(rows, image, n, parallel, workspace);
     if (status == KB_OK) status = kbi_sample_measure(image, n, parallel, workspace);
     if (status == KB_OK && kbi_kind_built(KB_KIND_BAG))
-        status = measure_call((product){NULL, KBI_GRID_OCTAVES, false}, image, n, parallel, workspace);
+        status = measure_call((kbi_measuring){.grid = KBI_GRID_OCTAVES}, image, n, parallel, workspace);
     return status;
 }

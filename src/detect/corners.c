@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
 #include "detect/corners.h"
+#include "detect/detectors.h"
 
 /* ---- how many peaks go on ---- */
 
@@ -130,7 +133,7 @@ static void search_range(kbi_corners *c, search_tasks *t, int32_t first, int32_t
     t->columns = 0;
     for (int32_t i = first; i < end; i++)
         t->columns += strips_of(t, &c->levels.level[i]) * (size_t)c->levels.level[i].width;
-    for (int32_t i = 0; several(t) && i < t->pieces; i++) kbi_peaks_start(&t->lists[i], c->peaks.least);
+    for (int32_t i = 0; several(t) && i < t->pieces; i++) kbi_peaks_start(&t->lists[i], c->peaks.min);
     kbi_parallel_run(c->job->options.parallel, t->pieces, search_task, t);
     if (several(t)) kbi_peaks_join(&c->peaks, t->lists, t->pieces);
 }
@@ -162,7 +165,7 @@ static bool search_get(kbi_corners *c, search_tasks *t)
 #define PROBE_MARGIN 1.15
 #define PEAK_PIXELS 48
 
-static float guess_least(kbi_corners *c, search_tasks *t)
+static float guess_min(kbi_corners *c, search_tasks *t)
 {
     size_t keep = c->peaks.keep;
     double pixels = 0;
@@ -173,20 +176,20 @@ static float guess_least(kbi_corners *c, search_tasks *t)
     t->probe = true;
     search_range(c, t, 0, c->levels.count);
     t->probe = false;
-    float least = c->peaks.least;
+    float min = c->peaks.min;
     c->peaks.keep = keep;
-    return least;
+    return min;
 }
 
 /* All levels are in memory, so a sample of rows predicts how strong peaks must be. When the prediction was too high,
  * the rows are searched again for weaker peaks: it never decides which peaks are found. */
 static void search_all(kbi_corners *c, search_tasks *t)
 {
-    float least = guess_least(c, t);
-    for (bool again = true; again; least = 0) {
-        kbi_peaks_start(&c->peaks, least);
+    float min = guess_min(c, t);
+    for (bool again = true; again; min = 0) {
+        kbi_peaks_start(&c->peaks, min);
         search_range(c, t, 0, c->levels.count);
-        again = least > 0 && c->peaks.count < c->peaks.keep;
+        again = min > 0 && c->peaks.count < c->peaks.keep;
     }
 }
 
@@ -294,25 +297,27 @@ static kb_status put_in_order(kbi_corners *c)
 
 static void weigh_levels(kbi_corners *c)
 {
-    double power = c->scheme->weight_power * c->measure->power;
-    for (int32_t i = 0; i < c->levels.count; i++)
-        c->weight[i] = power > 0 ? (float)kbi_exp(power * kbi_log(c->levels.level[i].factor)) : 1;
+    for (int32_t i = 0; i < c->levels.count; i++) {
+        double root = sqrt(sqrt(c->levels.level[i].factor)), weight = 1;
+        for (int32_t k = 0; c->scheme->weighs && k < c->measure->power; k++) weight *= root;
+        c->weight[i] = (float)weight;
+    }
 }
 
-static kbi_corners corners_of(const kbi_detect_job *job, const kbi_measure *measure)
+static kbi_corners corners_of(const kbi_detect_job *job)
 {
-    kbi_corners c = {.job = job, .measure = measure, .scheme = kbi_scheme_of(&job->options)};
+    kbi_corners c = {.job = job, .measure = job->detector->measure, .scheme = kbi_scheme_of(&job->options)};
     c.levels = (kbi_levels){.in_place = job->options.low_memory, .parallel = job->options.parallel};
-    c.border = kbi_corners_levels(&c.levels, &job->image, &job->options, measure);
+    c.border = kbi_corners_levels(&c.levels, &job->image, &job->options, c.measure);
     weigh_levels(&c);
-    c.levels.threads = job->options.low_memory ? 1 : kbi_parallel_threads(job->options.parallel);
-    c.levels.kernels = c.kernels = kbi_detect_kernels_get();
+    c.levels.threads = job->options.low_memory ? 1 : job->threads;
+    c.levels.kernels = c.kernels = job->kernels;
     return c;
 }
 
-kb_status kbi_corners_orient(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint *keypoints, size_t n)
+kb_status kbi_corners_orient(const kbi_detect_job *job, kb_keypoint *keypoints, size_t n)
 {
-    kbi_corners c = corners_of(job, measure);
+    kbi_corners c = corners_of(job);
     if (c.levels.count == 0) return KB_OK;
     if (!kbi_levels_get(&c.levels, job->workspace)) return KB_E_MEMORY;
     for (int32_t i = 0; i < c.levels.count && !c.levels.in_place; i++) kbi_levels_build(&c.levels, i);
@@ -322,9 +327,9 @@ kb_status kbi_corners_orient(const kbi_detect_job *job, const kbi_measure *measu
     return KB_OK;
 }
 
-kb_status kbi_detect_corners(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint **found, size_t *count)
+kb_status kbi_detect_corners(const kbi_detect_job *job, kb_keypoint **found, size_t *count)
 {
-    kbi_corners c = corners_of(job, measure);
+    kbi_corners c = corners_of(job);
     *count = 0;
     if (c.levels.count == 0) return KB_OK;
     if (!lists_get(&c)) return KB_E_MEMORY;

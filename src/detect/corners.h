@@ -36,7 +36,7 @@ bool kbi_search_allows(const kbi_search *search, int32_t x, int32_t y);
 static inline void kbi_search_add(const kbi_search *s, int32_t x, int32_t y, float response, const double offset[2])
 {
     kbi_peak peak = {.x = (uint16_t)x, .y = (uint16_t)y, .level = s->number, .response = response * s->weight};
-    if (peak.response < s->peaks->least || (s->options->mask && !kbi_search_allows(s, x, y))) return;
+    if (peak.response < s->peaks->min || (s->options->mask && !kbi_search_allows(s, x, y))) return;
     peak.dx = kbi_peak_steps(offset[0]);
     peak.dy = kbi_peak_steps(offset[1]);
     kbi_peaks_add(s->peaks, peak);
@@ -54,9 +54,9 @@ typedef struct kbi_place {
 struct kbi_measure {
     int32_t reach; /* px around a pixel that decide whether it is a peak; no peak is nearer to the border */
     int32_t power; /* of the contrast that a response grows with */
-    bool skips;    /* its search is faster when search->peaks->least is high */
+    bool skips;    /* its search is faster when search->peaks->min is high */
     size_t (*scratch_bytes)(int32_t width); /* of a search */
-    /* Calls kbi_search_add for every peak; peaks weaker than search->peaks->least may be left out. */
+    /* Calls kbi_search_add for every peak; peaks weaker than search->peaks->min may be left out. */
     void (*search)(const kbi_search *search);
     /* Places of n <= KBI_REFINE_BATCH peaks beside their pixels, px; NULL where the search gives them. */
     void (*refine)(const kbi_detect_kernels *kernels, const kbi_place *places, size_t n, double (*offset)[2]);
@@ -67,8 +67,8 @@ extern const kbi_measure kbi_measure_fast, kbi_measure_hessian;
 /* A peak stays within its pixel. */
 static inline double kbi_half_pixel(double offset)
 {
-    const double most = 0.49;
-    return offset < -most ? -most : offset > most ? most : offset;
+    const double max = 0.49;
+    return offset < -max ? -max : offset > max ? max : offset;
 }
 
 /* ---- one detection ---- */
@@ -78,7 +78,7 @@ typedef struct kbi_corners kbi_corners;
 /* How levels share the keypoints. */
 typedef struct kbi_scheme {
     int32_t border;      /* px of a level without keypoints; 0: the reach of the measure */
-    double weight_power; /* the responses of a level weigh its factor to this power, per power of the contrast */
+    bool weighs;         /* the responses of a level weigh the fourth root of its factor, per power of the contrast */
     bool per_level;      /* every level keeps its strongest peaks; else the strongest of all levels go on */
     kb_status (*choose)(kbi_corners *c);
 } kbi_scheme;
@@ -104,9 +104,9 @@ struct kbi_corners {
 };
 
 /* Finds at most options.max_keypoints keypoints, in total order, in the memory of the workspace. */
-kb_status kbi_detect_corners(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint **found, size_t *count);
+kb_status kbi_detect_corners(const kbi_detect_job *job, kb_keypoint **found, size_t *count);
 /* The angles of keypoints that it found without. */
-kb_status kbi_corners_orient(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint *keypoints, size_t n);
+kb_status kbi_corners_orient(const kbi_detect_job *job, kb_keypoint *keypoints, size_t n);
 
 /* Plans the levels that are searched, and returns how many px of their borders have no keypoints. */
 int32_t kbi_corners_levels(kbi_levels *levels, const kb_image *image, const kb_detect_options *options,

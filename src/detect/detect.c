@@ -2,30 +2,34 @@
 /* The public call of the detectors: options, mask and the 8-bit image, the same for all of them. */
 #include "common/features.h"
 #include "detect/detectors.h"
+#include "detect/kernels.h"
 #include "image/image.h"
 
-static kb_status run(const kbi_detect_job *job, kb_keypoint **found, size_t *count)
+/* What the options settle. */
+static kb_status detect_settle(kbi_detect_job *job, const kb_detect_options *given, kb_error *error)
 {
-    const kbi_detector *detector = kbi_detector_find(job->options.detector);
-    return detector->detect(job, detector->measure, found, count);
+    kb_status status = kbi_detect_options_settle(&job->options, given, error);
+    job->detector = kbi_detector_find(job->options.detector);
+    return status;
 }
 
-static kb_status find_keypoints(const kbi_detect_job *job, kb_keypoint *keypoints, size_t *count)
+static kb_status detect_start(kbi_detect_job *job, const kb_detect_options *given, const kb_parallel *parallel,
+                              kb_workspace *workspace)
 {
-    kb_keypoint *found = NULL;
-    kb_status status = run(job, &found, count);
-    if (status != KB_OK) return status;
-    if (*count > 0) memcpy(keypoints, found, *count * sizeof *keypoints);
-    return KB_OK;
+    kb_status status = kbi_detect_options_copy(&job->options, given, NULL);
+    job->workspace = workspace;
+    job->threads = kbi_parallel_threads(parallel);
+    job->kernels = kbi_detect_kernels_get();
+    return status == KB_OK ? detect_settle(job, given, NULL) : status;
 }
 
 kb_status kbi_detect_measure(const kb_image *image, const kb_detect_options *options, const kb_parallel *parallel,
                              kb_workspace *workspace, size_t *max_keypoints)
 {
-    kbi_detect_job job = {.workspace = workspace};
+    kbi_detect_job job;
     kb_keypoint *found;
     size_t mark = kbi_workspace_mark(workspace), count;
-    kb_status status = kbi_detect_options_read(&job.options, options, NULL);
+    kb_status status = detect_start(&job, options, parallel, workspace);
     if (status != KB_OK) return status;
     job.options.mask = NULL; /* with a margin there is memory for one */
     job.options.parallel = parallel;
@@ -33,7 +37,7 @@ kb_status kbi_detect_measure(const kb_image *image, const kb_detect_options *opt
     status = kbi_gray8(image, workspace, &job.image);
     if (status == KB_OK && job.options.mask_margin > 0)
         status = kbi_mask_grow(image, job.options.mask_margin, workspace, NULL);
-    if (status == KB_OK) status = run(&job, &found, &count);
+    if (status == KB_OK) status = job.detector->detect(&job, &found, &count);
     kbi_workspace_rewind(workspace, mark);
     return status;
 }
@@ -41,29 +45,35 @@ kb_status kbi_detect_measure(const kb_image *image, const kb_detect_options *opt
 kb_status kbi_detect_orient(const kb_image *gray, const kb_detect_options *options, kb_workspace *workspace,
                             kb_keypoint *keypoints, size_t n, bool *oriented)
 {
-    kbi_detect_job job = {.image = *gray, .workspace = workspace};
-    kb_status status = kbi_detect_options_read(&job.options, options, NULL);
+    kbi_detect_job job = {.image = *gray};
+    kb_status status = detect_start(&job, options, options ? options->parallel : NULL, workspace);
     *oriented = false;
-    if (status != KB_OK) return status;
-    const kbi_detector *detector = kbi_detector_find(job.options.detector);
-    if (!detector->orient) return KB_OK;
+    if (status != KB_OK || !job.detector->orient) return status;
     size_t mark = kbi_workspace_mark(workspace);
-    status = detector->orient(&job, detector->measure, keypoints, n);
+    status = job.detector->orient(&job, keypoints, n);
     kbi_workspace_rewind(workspace, mark);
     *oriented = status == KB_OK;
     return status;
 }
 
-/* The mask with its margin, the 8-bit image, and the search. */
-static kb_status detect(kbi_detect_job *job, const kb_image *image, kb_keypoint *keypoints, size_t *count)
+/* The mask with its margin, and the search. */
+static kb_status find_keypoints(kbi_detect_job *job, kb_features *f, kb_error *error)
 {
-    kb_image grown;
-    kb_status status = kbi_gray8(image, job->workspace, &job->image);
-    if (status == KB_OK && job->options.mask && job->options.mask_margin > 0) {
-        status = kbi_mask_grow(job->options.mask, job->options.mask_margin, job->workspace, &grown);
-        job->options.mask = &grown;
+    kb_detect_options *o = &job->options;
+    kb_keypoint *found = NULL;
+    kb_status status = KB_OK;
+    if (o->mask && !kbi_mask_fits(o->mask, &job->image))
+        return kbi_fail_at(error, KB_E_ARGUMENT, "mask", -1, "the mask is not an 8-bit image of %d x %d px",
+                           (int)job->image.width, (int)job->image.height);
+    if (f->capacity == 0) return KB_OK;
+    if (o->mask && o->mask_margin > 0) {
+        status = kbi_mask_grow(o->mask, o->mask_margin, job->workspace, &job->grown);
+        o->mask = &job->grown;
     }
-    return status == KB_OK ? find_keypoints(job, keypoints, count) : status;
+    if (f->capacity < (size_t)o->max_keypoints) o->max_keypoints = (int32_t)f->capacity;
+    if (status == KB_OK) status = job->detector->detect(job, &found, &f->n);
+    if (status == KB_OK && f->n > 0) memcpy(f->keypoints, found, f->n * sizeof *found);
+    return status;
 }
 
 kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_workspace *workspace,
@@ -71,30 +81,27 @@ kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_
 {
     kbi_detect_job job;
     kb_features f;
-    kbi_error_clear(error);
-    kb_status status = kbi_features_read(&f, features, "features", 0, SIZE_MAX, error);
+    kb_workspace local;
+    kb_status status = kbi_detect_options_copy(&job.options, options, error);
+    if (status == KB_OK) status = kbi_features_read(&f, features, "features", 0, SIZE_MAX, error);
     if (status != KB_OK) return status;
     if (f.capacity && !f.keypoints)
         return kbi_fail_at(error, KB_E_ARGUMENT, "keypoints", -1, "features.keypoints is NULL");
-    status = kbi_image_check(image);
-    if (status != KB_OK) return kbi_fail_status(error, status);
-    status = kbi_detect_options_read(&job.options, options, error);
-    if (status != KB_OK) return status;
-    if (job.options.mask && !kbi_mask_fits(job.options.mask, image))
-        return kbi_fail_at(error, KB_E_ARGUMENT, "mask", -1, "the mask is not an 8-bit image of %d x %d px",
-                           (int)image->width, (int)image->height);
-
-    kb_workspace local;
     job.workspace = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(job.workspace);
-    f.n = 0;
-    f.width = image->width;
-    f.height = image->height;
-    f.detector = job.options.detector;
-    f.revision = kb_detector_revision(f.detector);
-    f.upright = job.options.orientation == KB_ORIENTATION_NONE;
-    if (f.capacity < (size_t)job.options.max_keypoints) job.options.max_keypoints = (int32_t)f.capacity;
-    if (f.capacity > 0) status = detect(&job, image, f.keypoints, &f.n);
+    job.threads = kbi_parallel_threads(job.options.parallel);
+    job.kernels = kbi_detect_kernels_get();
+    status = kbi_gray8(image, job.workspace, &job.image);
+    if (status == KB_OK) status = detect_settle(&job, options, error);
+    if (status == KB_OK) {
+        f.n = 0;
+        f.width = image->width;
+        f.height = image->height;
+        f.detector = job.detector->id;
+        f.revision = job.detector->revision;
+        f.upright = job.options.orientation == KB_ORIENTATION_NONE;
+        status = find_keypoints(&job, &f, error);
+    }
     if (status == KB_OK) kbi_features_write(features, &f);
     return kbi_workspace_end(job.workspace, mark, &local, status, "detect, width, height, format, threads", error);
 }

@@ -7,18 +7,26 @@
 #include "common/common.h"
 
 typedef struct kbi_measure kbi_measure; /* corners.h */
+typedef struct kbi_detector kbi_detector; /* detectors.h */
+struct kbi_detect_kernels;
 
 /* The rule that KB_SELECTION_DEFAULT stands for. */
 #define KBI_SELECTION_OF_DEFAULT KB_SELECTION_BEST
 
 /* Options checked, every field set; max_keypoints is at most what the caller has room for. The image is 8-bit. */
 typedef struct kbi_detect_job {
-    kb_image image;
+    kb_image image, grown; /* the mask with its margin */
     kb_detect_options options;
+    const kbi_detector *detector;
+    const struct kbi_detect_kernels *kernels;
+    int32_t threads;
     kb_workspace *workspace;
 } kbi_detect_job;
 
-/* The caller's options, checked, with defaults filled in (options.c). */
+/* The caller's options, with defaults filled in (detect_options.c): a copy in their ranges, which is then settled with
+ * the detector that it names; or both at once. */
+kb_status kbi_detect_options_copy(kb_detect_options *o, const kb_detect_options *given, kb_error *error);
+kb_status kbi_detect_options_settle(kb_detect_options *o, const kb_detect_options *given, kb_error *error);
 kb_status kbi_detect_options_read(kb_detect_options *o, const kb_detect_options *given, kb_error *error);
 
 /* The workspace of kb_detect for images up to this size (kbi_workspace_measure). *max_keypoints receives the

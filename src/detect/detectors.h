@@ -12,19 +12,19 @@ typedef struct kbi_exactness {
     double flat; /* the deviation where the response has no top */
 } kbi_exactness;
 
-typedef struct kbi_detector {
+struct kbi_detector {
     kb_detector id;
     const char *name;           /* also of its preset (src/common/presets.c) */
     int32_t revision;           /* of its arithmetic: one more with every change of the keypoints that it finds */
-    const char *const *options; /* its own options beside the common ones of options.c; ends with NULL */
+    const char *const *options; /* its own options beside the common ones of detect_options.c; ends with NULL */
     /* Finds at most options.max_keypoints keypoints, in total order, in the memory of the workspace. */
-    kb_status (*detect)(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint **found, size_t *count);
+    kb_status (*detect)(const kbi_detect_job *job, kb_keypoint **found, size_t *count);
     const kbi_measure *measure; /* of corners on the pyramid (corners.h); NULL: it has another scale space */
     kbi_exactness exactness;
     /* Gives keypoints that it found without angles the angles that detection would have given. NULL: without angles it
      * finds other keypoints. */
-    kb_status (*orient)(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint *keypoints, size_t n);
-} kbi_detector;
+    kb_status (*orient)(const kbi_detect_job *job, kb_keypoint *keypoints, size_t n);
+};
 
 extern const kbi_detector kbi_detector_hessian, kbi_detector_orb, kbi_detector_sift;
 

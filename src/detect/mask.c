@@ -2,6 +2,7 @@
 /* -O2: more copies of its loops bring nothing. */
 /* Where keypoints are wanted: the caller's mask, grown by a margin once, before any detector sees it. */
 #include "detect/detect.h"
+#include "image/image.h"
 
 bool kbi_mask_fits(const kb_image *mask, const kb_image *image)
 {

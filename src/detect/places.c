@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One keypoint per corner: from the strongest on, a peak is taken when it is a maximum over scale and its place is
  * free. */
+#include <math.h>
+
 #include "detect/corners.h"
 
 /* Keypoints nearer than SEPARATION of the size of the smaller, and nearer than MAX_SEPARATION px, compete for a place:
@@ -36,18 +38,25 @@ static bool is_taken(const raster *r, const kb_keypoint *keypoints, const kb_key
     return false;
 }
 
+/* The power `steps` / KBI_PEAK_STEPS, from -1/2 to 1/2, of the step between levels, by its square roots. */
+static double growth_of(const double root[KBI_PEAK_BITS], int32_t steps)
+{
+    double growth = 1;
+    for (int32_t i = 0, rest = steps < 0 ? -steps : steps; rest > 0; i++, rest >>= 1)
+        if (rest & 1) growth *= root[KBI_PEAK_BITS - 1 - i];
+    return steps < 0 ? 1 / growth : growth;
+}
+
 /* The keypoints of the first c->room places, strongest first; of equal maxima the finer comes first. */
 static size_t take_places(const kbi_corners *c, raster *r, const uint64_t *entries, size_t n)
 {
-    double growth[KBI_PEAK_STEPS + 1] = {0}; /* by the scale between levels; 0: not known yet */
-    double log_step = kbi_log(c->levels.step);
+    double root[KBI_PEAK_BITS] = {sqrt(c->levels.step)};
+    for (int32_t i = 1; i < KBI_PEAK_BITS; i++) root[i] = sqrt(root[i - 1]);
     size_t kept = 0;
     memset(r->cell, 0xff, (size_t)r->columns * (size_t)r->rows * sizeof *r->cell); /* NOBODY */
     for (size_t i = 0; i < n && kept < c->room; i++) {
-        int32_t steps = c->peaks.peak[(uint32_t)entries[i]].dlevel;
-        double *scale = &growth[steps + KBI_PEAK_STEPS / 2];
-        if (*scale == 0) *scale = kbi_exp(log_step * steps / KBI_PEAK_STEPS);
-        kb_keypoint k = kbi_corner_keypoint(c, (uint32_t)entries[i], *scale);
+        uint32_t index = (uint32_t)entries[i];
+        kb_keypoint k = kbi_corner_keypoint(c, index, growth_of(root, c->peaks.peak[index].dlevel));
         if (is_taken(r, c->keypoints, &k)) continue;
         uint32_t *cell = &r->cell[cell_at(k.y, 0, r->rows) * r->columns + cell_at(k.x, 0, r->columns)];
         r->next[kept] = *cell;
@@ -83,4 +92,4 @@ static kb_status choose_places(kbi_corners *c)
 /* Of a corner that is as strong on all levels, the fine peak is found in the original alone, the coarse one in a
  * smaller image too. So coarser levels weigh a little more (Lindeberg's gamma-normalised derivatives, gamma above
  * 1). */
-const kbi_scheme kbi_scheme_places = {.weight_power = 0.25, .choose = choose_places};
+const kbi_scheme kbi_scheme_places = {.weighs = true, .choose = choose_places};

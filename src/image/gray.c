@@ -1,6 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "image/image.h"
 
+kb_status kbi_image_check(const kb_image *image)
+{
+    if (!image) return KB_E_ARGUMENT;
+    static const uint8_t bytes[] = {[KB_FORMAT_GRAY8] = 1, [KB_FORMAT_GRAY16] = 2, [KB_FORMAT_RGB8] = 3,
+                                    [KB_FORMAT_BGR8] = 3,  [KB_FORMAT_RGBA8] = 4,  [KB_FORMAT_BGRA8] = 4};
+    if (image->format < 0 || (size_t)image->format >= KBI_COUNT(bytes)) return KB_E_IMAGE;
+    ptrdiff_t pixel = bytes[image->format];
+    if (!image->data || image->width < 1 || image->height < 1 || image->width > 65535 || image->height > 65535)
+        return KB_E_IMAGE;
+    if (image->stride < image->width * pixel) return KB_E_IMAGE;
+    if (pixel == 2 && (((uintptr_t)image->data | (uintptr_t)image->stride) & 1)) return KB_E_IMAGE;
+    if (image->white < 0 || image->white > 65535) return KB_E_IMAGE;
+    return KB_OK;
+}
+
 static void gray_of_16(const kb_image *image, const uint8_t *from, uint8_t *to)
 {
     const uint16_t *row = (const uint16_t *)(const void *)from;

@@ -11,15 +11,6 @@
 
 #define ONE 65536.0  /* fixed point of positions */
 
-/* floor(v), without a call into the C library; |v| is below 2^31. */
-static int32_t floor_to_int(double v)
-{
-    int32_t i = (int32_t)v;
-    return i - (v < i);
-}
-
-static int32_t round_to_int(double v) { return floor_to_int(v + 0.5); }
-
 /* Whether the bilinear neighbours of all samples lie in the level: the grid's corners decide. */
 static bool grid_inside(const kbi_sampling *s, int32_t side, int32_t width, int32_t height)
 {
@@ -53,13 +44,13 @@ uint8_t kbi_sampling_plan(kbi_sampling *sampling, const kb_keypoint *keypoint, d
     double factor = kbi_pyramid_factor(level), scaled = ONE * step / factor;
     double x = ((double)keypoint->x + 0.5) / factor - 0.5, y = ((double)keypoint->y + 0.5) / factor - 0.5;
     sampling->level = level;
-    sampling->px = floor_to_int(x);
-    sampling->py = floor_to_int(y);
+    sampling->px = kbi_floor_i(x);
+    sampling->py = kbi_floor_i(y);
     /* Positions are truncated to 1/64 px when they are read; half of that is added here, so that they are rounded. */
-    sampling->x = round_to_int((x - sampling->px) * ONE) + 512;
-    sampling->y = round_to_int((y - sampling->py) * ONE) + 512;
-    sampling->a = round_to_int(scaled * cosine);
-    sampling->b = round_to_int(scaled * sine);
+    sampling->x = kbi_round_i((x - sampling->px) * ONE) + 512;
+    sampling->y = kbi_round_i((y - sampling->py) * ONE) + 512;
+    sampling->a = kbi_round_i(scaled * cosine);
+    sampling->b = kbi_round_i(scaled * sine);
     if (kbi_on_cells(grid)) {
         sampling->x += kbi_cells_offset_x(sampling->a, sampling->b);
         sampling->y += kbi_cells_offset_y(sampling->a, sampling->b);

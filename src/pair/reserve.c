@@ -78,7 +78,7 @@ static kb_status measure_images(const kb_workspace_limits *l, const kb_parallel 
 
 static kb_status measure(const kb_workspace_limits *given, size_t *payload, kb_error *error)
 {
-    kb_workspace_limits l;
+    kb_workspace_limits l = {0};
     kb_workspace workspace;
     kb_status status = limits_read(&l, given, error);
     if (status != KB_OK) return status;

@@ -6,7 +6,7 @@
 #ifndef KBI_KERNELS_H
 #define KBI_KERNELS_H
 
-#include "common/cpu.h"
+#include "simd/cpu.h"
 #include "describe/kernels.h"
 #include "detect/kernels.h"
 #include "fit/kernels.h"

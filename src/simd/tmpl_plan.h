@@ -18,14 +18,6 @@ typedef struct plan_group {
     int32_t columns[PLAN_GROUP], rows[PLAN_GROUP], inside[PLAN_GROUP]; /* of the level; whether it has all pixels */
 } plan_group;
 
-/* floor(v) and floor(v + 0.5) for |v| below 2^31. */
-VEC_INLINE int32_t plan_floor(double v)
-{
-    int32_t i = (int32_t)v;
-    return i - (v < i);
-}
-VEC_INLINE int32_t plan_round(double v) { return plan_floor(v + 0.5); }
-
 /* Reads keypoint i of the group; a refused one gets harmless numbers. Returns its flag. */
 VEC_INLINE uint8_t plan_take(plan_group *g, int i, const kb_keypoint *k, double width_scale, const kbi_pyramid *levels)
 {
@@ -47,7 +39,8 @@ VEC_TARGET static void plan_directions(plan_group *restrict g)
     for (int i = 0; i < PLAN_GROUP; i++) kbi_sincos_inline(g->angle[i], &g->sine[i], &g->cosine[i]);
 }
 
-VEC_TARGET static void plan_levels(plan_group *restrict g, double per_side, kbi_grid grid, const kbi_pyramid *levels)
+/* Where one grid of every keypoint of the group lies in which level. */
+VEC_TARGET static void plan_places(plan_group *restrict g, double per_side, kbi_grid grid, const kbi_pyramid *levels)
 {
     const double share = kbi_grid_share(grid) * per_side;
     for (int i = 0; i < PLAN_GROUP; i++) g->level[i] = kbi_pyramid_level_for(g->width[i] * share, levels->count);
@@ -56,25 +49,18 @@ VEC_TARGET static void plan_levels(plan_group *restrict g, double per_side, kbi_
         g->columns[i] = levels->width[g->level[i]];
         g->rows[i] = levels->height[g->level[i]];
     }
-}
-
-VEC_TARGET static void plan_positions(plan_group *restrict g, double per_side)
-{
     for (int i = 0; i < PLAN_GROUP; i++) {
         double scaled = 65536.0 * (g->width[i] * per_side) / g->factor[i];
         double x = (g->x[i] + 0.5) / g->factor[i] - 0.5, y = (g->y[i] + 0.5) / g->factor[i] - 0.5;
-        int32_t px = plan_floor(x), py = plan_floor(y);
+        int32_t px = kbi_floor_i(x), py = kbi_floor_i(y);
         g->px[i] = px;
         g->py[i] = py;
-        g->fx[i] = plan_round((x - px) * 65536.0) + 512;
-        g->fy[i] = plan_round((y - py) * 65536.0) + 512;
-        g->a[i] = plan_round(scaled * g->cosine[i]);
-        g->b[i] = plan_round(scaled * g->sine[i]);
+        g->fx[i] = kbi_round_i((x - px) * 65536.0) + 512;
+        g->fy[i] = kbi_round_i((y - py) * 65536.0) + 512;
+        g->a[i] = kbi_round_i(scaled * g->cosine[i]);
+        g->b[i] = kbi_round_i(scaled * g->sine[i]);
     }
-}
-
-VEC_TARGET static void plan_cells(plan_group *restrict g)
-{
+    if (!kbi_on_cells(grid)) return;
     for (int i = 0; i < PLAN_GROUP; i++) {
         g->fx[i] += kbi_cells_offset_x(g->a[i], g->b[i]);
         g->fy[i] += kbi_cells_offset_y(g->a[i], g->b[i]);
@@ -109,17 +95,8 @@ VEC_TARGET static void plan_halve(plan_group *restrict g)
     for (int i = 0; i < PLAN_GROUP; i++) g->width[i] *= 0.5;
 }
 
-/* One grid of every keypoint of the group. */
-VEC_TARGET static void plan_grids(plan_group *restrict g, kbi_grid grid, double per_side, const kbi_pyramid *levels)
-{
-    plan_levels(g, per_side, grid, levels);
-    plan_positions(g, per_side);
-    if (kbi_on_cells(grid)) plan_cells(g);
-    plan_inside(g, grid.side / 2);
-}
-
-VEC_KERNEL void KERNEL(plan)(const kb_keypoint *keypoints, int32_t n, double width_scale, kbi_grid grid,
-                             const kbi_pyramid *levels, kbi_sampling *samplings, uint8_t *flags)
+VEC_KERNEL void KERNEL(plan)(const kb_keypoint *keypoints, const uint32_t *which, int32_t n, double width_scale,
+                             kbi_grid grid, const kbi_pyramid *levels, kbi_sampling *samplings, uint8_t *flags)
 {
     const double per_side = 1.0 / grid.side; /* a power of two, so that products are quotients */
     const int32_t octaves = grid.octaves;
@@ -128,12 +105,13 @@ VEC_KERNEL void KERNEL(plan)(const kb_keypoint *keypoints, int32_t n, double wid
         int32_t count = kbi_min_i(PLAN_GROUP, n - first);
         for (int32_t i = 0; i < PLAN_GROUP; i++) {
             int32_t k = first + kbi_min_i(i, count - 1);
-            flags[k] = plan_take(&g, i, &keypoints[k], width_scale, levels);
+            flags[k] = plan_take(&g, i, &keypoints[which[k]], width_scale, levels);
         }
         plan_directions(&g);
         for (int32_t octave = 0; octave < octaves; octave++) {
             if (octave > 0) plan_halve(&g);
-            plan_grids(&g, grid, per_side, levels);
+            plan_places(&g, per_side, grid, levels);
+            plan_inside(&g, grid.side / 2);
             for (int32_t i = 0; i < count; i++) {
                 int32_t k = first + i;
                 kbi_sampling *s = &samplings[k * octaves + octave];

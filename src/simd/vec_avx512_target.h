@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What code for AVX-512 begins with: its instructions, and the attribute of functions that use them. Needs all that
- * KBI_CPU_AVX512 stands for (common/cpu.h). Mostly for integers: gcc fuses multiplications and additions of floats,
+ * KBI_CPU_AVX512 stands for (simd/cpu.h). Mostly for integers: gcc fuses multiplications and additions of floats,
  * unless a function forbids it (simd/tmpl_gradient_512.h).
  *
  * With KB_EMULATE_AVX512 the intrinsics are functions of SIMDe in plain C, so that the tests run these kernels on any

@@ -300,7 +300,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
 {
+    static uint8_t sealed[1 << 16];
     if (index >= 2 * READERS) return 0;
     buffer[0] = (uint8_t)(index % READERS + (index < READERS ? SEALED : 0));
-    return 1 + genuine(index % READERS, buffer + 1, capacity - 1);
+    size_t size = genuine(index % READERS, buffer + 1, capacity - 1);
+    memcpy(sealed, buffer + 1, size);
+    seal(index % READERS, sealed, size);
+    fuzz_expect(memcmp(sealed, buffer + 1, size) == 0); /* the seal is the library's */
+    return 1 + size;
 }

@@ -353,6 +353,8 @@ static size_t seed_index(int number, uint8_t *buffer, size_t capacity)
     fuzz_expect(kb_index_save(index, memory_write, &file) == KB_OK && file.size < capacity);
     buffer[0] = INDEX_FILE;
     memcpy(buffer + 1, file.data, file.size);
+    seal_index(file.data, file.size);
+    fuzz_expect(memcmp(buffer + 1, file.data, file.size) == 0); /* the seal is the library's */
     kb_index_free(index);
     kb_vocabulary_free(vocabulary);
     free(file.data);
@@ -369,6 +371,8 @@ size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
         fuzz_expect(size < capacity);
         buffer[0] = VOCABULARY_FILE;
         memcpy(buffer + 1, data, size);
+        seal_vocabulary(buffer + 1, size);
+        fuzz_expect(memcmp(buffer + 1, data, size) == 0);
         kb_vocabulary_free(vocabulary);
         return 1 + size;
     }

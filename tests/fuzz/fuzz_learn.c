@@ -221,6 +221,8 @@ static size_t checkpoint_seed(kb_learn_loss loss, uint8_t *buffer, size_t capaci
     buffer[0] = CHECKPOINT;
     buffer[1] = (uint8_t)loss;
     memcpy(buffer + 2, saved, size);
+    seal_checkpoint(buffer + 2, size);
+    fuzz_expect(memcmp(buffer + 2, saved, size) == 0); /* the seal is the library's */
     kbi_hash_trainer_free(t);
     return size + 2;
 }

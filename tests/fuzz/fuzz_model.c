@@ -116,6 +116,10 @@ size_t fuzz_seed(int index, uint8_t *buffer, size_t capacity)
     size_t size = 0;
     fuzz_expect(kb_model_create(&spec, NULL, &model, NULL) == KB_OK);
     fuzz_expect(kb_model_save(model, buffer, capacity, &size) == KB_OK);
+    uint8_t sum[4];
+    memcpy(sum, buffer + size - 4, 4);
+    put_checksum(buffer, size);
+    fuzz_expect(memcmp(sum, buffer + size - 4, 4) == 0); /* it is the library's */
     kb_model_free(model);
     return size;
 }

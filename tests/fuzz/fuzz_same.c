@@ -11,11 +11,11 @@ enum { SEEDS = 12 };
 static kb_image make_image(source *s, uint64_t number)
 {
     hard h = hard_number(number);
-    if (h.width > 160) h.width = 160; /* an input should take milliseconds */
-    if (h.height > 160) h.height = 160;
+    if (h.width > 80) h.width = 80; /* an input should take milliseconds, and takes seconds with libFuzzer's counters */
+    if (h.height > 80) h.height = 80;
     if (s->size - s->at < 16) return hard_render(h);
-    h.width = 1 + take_byte(s) % 120;
-    h.height = 1 + take_byte(s) % 120;
+    h.width = 1 + take_byte(s) % 80;
+    h.height = 1 + take_byte(s) % 80;
     kb_image image = hard_render(h);
     uint8_t *pixels = (uint8_t *)(uintptr_t)image.data;
     for (size_t i = 0; i < (size_t)image.stride * (size_t)h.height; i++)

@@ -21,11 +21,14 @@ int main(void)
     return describe(gray, 64, 64);
 }
 C
-# The checks of the hash see the library from inside: both are one translation unit.
+# The checks of the hash see the library from inside: both are one translation unit, in which functions of the checks have
+# names of their own.
+cat "$KEYBITS_SOURCE"/tests/{arrays.h,hash/hash.h,hash/hash_*.c} |
+    grep -vE '^#include ("common/common.h"|"../arrays.h"|"hash.h"|.keybits/)' >checks.c
+functions=$(sed -nE 's/^static [^(=]*\b(\w+)\(.*/\1/p' checks.c | sort -u | paste -sd '|')
 {
     echo '#include "keybits.c"'
-    cat "$KEYBITS_SOURCE"/tests/{arrays.h,hash/hash.h,hash/hash_*.c} |
-        grep -vE '^#include ("common/common.h"|"../arrays.h"|"hash.h"|.keybits/)'
+    perl -pe "s/(?<![.>\w])($functions)\b/check_\$1/g" checks.c
 } >hash.c
 
 warnings=(-Wall -Wextra -Wshadow -Wconversion -Werror)

@@ -16,7 +16,9 @@ quiet() {
     echo "$name: no warning"
 }
 quiet gcc gcc
+quiet "the oldest gcc" gcc-11
 quiet clang clang
+quiet "the oldest clang" clang-13
 quiet musl musl-gcc
 quiet Windows x86_64-w64-mingw32-gcc
 quiet "32-bit x86" i686-linux-gnu-gcc -msse2 -mfpmath=sse

@@ -24,15 +24,8 @@ static inline void seal_vocabulary(uint8_t *data, size_t size)
 /* A checkpoint of learning HashSIFT: its last 8 bytes, beginning with the identity that stands at 8. */
 static inline void seal_checkpoint(uint8_t *data, size_t size)
 {
-    if (size < 24 || size % 8 != 0) return;
-    uint64_t hash, word;
-    memcpy(&hash, data + 8, 8);
-    for (size_t i = 0; i + 8 < size; i += 8) {
-        memcpy(&word, data + i, 8);
-        hash = (hash ^ word) * 0x100000001b3u;
-        hash ^= hash >> 32;
-    }
-    memcpy(data + size - 8, &hash, 8);
+    if (size < 24) return;
+    kbi_put_u64(data + size - 8, kbi_sum_bytes(kbi_get_u64(data + 8), data, size - 8));
 }
 
 #endif

@@ -62,12 +62,27 @@ static inline solid_camera solid_camera_at(int32_t width, int32_t height, double
 
 /* ---- where rays hit ---- */
 
+/* Rendering takes most of the time of the tests that do: it does not wait for libm, nor for sanitizers. */
+#ifdef KEYBITS_SANITIZED
+#    define SOLID_FAST __attribute__((no_sanitize("address"), no_sanitize("undefined")))
+#else
+#    define SOLID_FAST
+#endif
+
+SOLID_FAST static inline double solid_min(double a, double b) { return a < b ? a : b; }
+SOLID_FAST static inline double solid_max(double a, double b) { return a > b ? a : b; }
+SOLID_FAST static inline int32_t solid_floor(double x)
+{
+    int32_t whole = (int32_t)x;
+    return whole - (whole > x);
+}
+
 typedef struct solid_hit {
     double point[3], distance;
     int face; /* box and axis; -1: nothing */
 } solid_hit;
 
-static inline solid_hit solid_cast(const solid_scene *scene, const double from[3], const double along[3])
+SOLID_FAST static inline solid_hit solid_cast(const solid_scene *scene, const double from[3], const double along[3])
 {
     solid_hit hit = {.distance = 1e9, .face = -1};
     for (int i = 0; i < scene->count; i++) {
@@ -76,8 +91,8 @@ static inline solid_hit solid_cast(const solid_scene *scene, const double from[3
         for (int k = 0; k < 3; k++) {
             double inverse = 1 / (along[k] == 0 ? 1e-12 : along[k]);
             double a = (scene->boxes[i].low[k] - from[k]) * inverse, b = (scene->boxes[i].high[k] - from[k]) * inverse;
-            if (fmin(a, b) > enter) enter = fmin(a, b), axis = k;
-            leave = fmin(leave, fmax(a, b));
+            if (solid_min(a, b) > enter) enter = solid_min(a, b), axis = k;
+            leave = solid_min(leave, solid_max(a, b));
         }
         if (axis < 0 || enter > leave || enter >= hit.distance) continue;
         hit.distance = enter;
@@ -88,7 +103,7 @@ static inline solid_hit solid_cast(const solid_scene *scene, const double from[3
 }
 
 /* The ray of a pixel: where it begins, and its direction of depth 1. */
-static inline void solid_ray(const solid_camera *c, double x, double y, double from[3], double along[3])
+SOLID_FAST static inline void solid_ray(const solid_camera *c, double x, double y, double from[3], double along[3])
 {
     const double v[3] = {(x - c->k.cx) / c->k.fx, (y - c->k.cy) / c->k.fy, 1};
     for (int i = 0; i < 3; i++) {
@@ -116,7 +131,7 @@ static inline bool solid_transfer(const solid_scene *scene, const solid_camera *
 
 /* ---- the picture ---- */
 
-static inline double solid_random(uint32_t seed, int32_t i, int32_t j)
+SOLID_FAST static inline double solid_random(uint32_t seed, int32_t i, int32_t j)
 {
     uint32_t h = seed * 0x9e3779b9u ^ (uint32_t)i * 0x85ebca6bu ^ (uint32_t)j * 0xc2b2ae35u;
     h = (h ^ h >> 15) * 0x2c1b3c6du;
@@ -125,31 +140,31 @@ static inline double solid_random(uint32_t seed, int32_t i, int32_t j)
 }
 
 /* Smooth between random values at whole coordinates. */
-static inline double solid_noise(uint32_t seed, double x, double y)
+SOLID_FAST static inline double solid_noise(uint32_t seed, double x, double y)
 {
-    double u = x - floor(x), v = y - floor(y);
-    int32_t i = (int32_t)floor(x), j = (int32_t)floor(y);
+    int32_t i = solid_floor(x), j = solid_floor(y);
+    double u = x - i, v = y - j;
     u *= u * (3 - 2 * u), v *= v * (3 - 2 * v);
     return (solid_random(seed, i, j) * (1 - u) + solid_random(seed, i + 1, j) * u) * (1 - v) +
            (solid_random(seed, i, j + 1) * (1 - u) + solid_random(seed, i + 1, j + 1) * u) * v;
 }
 
 /* Octaves of noise with patches of two sizes over them, 0 to 1. */
-static inline double solid_texture(uint32_t seed, double x, double y)
+SOLID_FAST static inline double solid_texture(uint32_t seed, double x, double y)
 {
     double sum = 0;
     for (uint32_t octave = 0; octave < 6; octave++)
         sum += (solid_noise(seed + octave, x * (1 << octave), y * (1 << octave)) - 0.5) / (1 << octave);
     for (uint32_t k = 0; k < 2; k++) {
         double side = k ? 0.13 : 0.41,
-               gray = solid_random(seed + 77 + k, (int32_t)floor(x / side), (int32_t)floor(y / side));
+               gray = solid_random(seed + 77 + k, solid_floor(x / side), solid_floor(y / side));
         if (gray < 0.5) sum += gray - 0.25;
     }
-    return fmin(1, fmax(0, 0.5 + 0.7 * sum));
+    return solid_min(1, solid_max(0, 0.5 + 0.7 * sum));
 }
 
 /* Gray, mean of 2 x 2 rays per pixel. */
-static inline uint8_t *solid_render(const solid_scene *scene, const solid_camera *c, int32_t width, int32_t height)
+SOLID_FAST static inline uint8_t *solid_render(const solid_scene *scene, const solid_camera *c, int32_t width, int32_t height)
 {
     enum { RAYS = 2 };
     uint8_t *pixels = malloc((size_t)width * (size_t)height);

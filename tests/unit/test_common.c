@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "common/common.h"
+#include "image/image.h"
 
 #define PI 3.14159265358979323846
 
@@ -149,6 +149,32 @@ static void test_workspace_gives_aligned_memory(void **state)
     kb_workspace_free(workspace);
 }
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+
+/* Of memory in one block and in chunks. */
+static void test_sanitizer_sees_arrays_of_a_workspace(void **state)
+{
+    (void)state;
+    kb_workspace *workspace;
+    assert_int_equal(kb_workspace_create(NULL, &workspace), KB_OK);
+    for (int round = 0; round < 2; round++) {
+        uint8_t *outer = kbi_workspace_get(workspace, 100);
+        size_t mark = kbi_workspace_mark(workspace);
+        uint8_t *inner = kbi_workspace_get(workspace, 30);
+        assert_null(__asan_region_is_poisoned(outer, 100));
+        assert_null(__asan_region_is_poisoned(inner, 30));
+        assert_true(__asan_address_is_poisoned(outer + 100));
+        assert_true(__asan_address_is_poisoned(inner + 30));
+        kbi_workspace_rewind(workspace, mark);
+        assert_true(__asan_address_is_poisoned(inner));
+        kbi_workspace_rewind(workspace, 0);
+        assert_true(__asan_address_is_poisoned(outer));
+    }
+    kb_workspace_free(workspace);
+}
+#endif
+
 static void test_workspace_grows_and_keeps(void **state)
 {
     (void)state;
@@ -245,6 +271,8 @@ static void test_workspace_stands_in(void **state)
     assert_int_equal(kb_workspace_bytes(&local), empty);
 
     assert_int_equal(kb_workspace_create(NULL, &given), KB_OK);
+    assert_non_null(kbi_workspace_get(given, 100));
+    kbi_workspace_rewind(given, 0); /* keeps a block for the next call */
     void *data = kbi_workspace_get(given, 100);
     assert_ptr_equal(kbi_workspace_or(given, &local), given);
     kbi_workspace_release(&local); /* leaves the caller's alone */
@@ -622,6 +650,9 @@ int main(void)
         cmocka_unit_test(test_isqrt),
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_workspace_gives_aligned_memory),
+#ifdef __SANITIZE_ADDRESS__
+        cmocka_unit_test(test_sanitizer_sees_arrays_of_a_workspace),
+#endif
         cmocka_unit_test(test_workspace_grows_and_keeps),
         cmocka_unit_test(test_workspace_measures),
         cmocka_unit_test(test_workspace_in_a_buffer),

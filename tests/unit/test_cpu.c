@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* src/common/cpu.c and src/simd/dispatch.c: a limit keeps what a feature builds on, and the kernels follow it. */
+/* src/simd/cpu.c and src/simd/dispatch.c: a limit keeps what a feature builds on, and the kernels follow it. */
 #define _DEFAULT_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

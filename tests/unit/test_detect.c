@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* src/detect: rendered corners and blobs are found where they are; masks, threads, strides, 16 bits, wild input. */
-#include "common/cpu.h"
+#include "simd/cpu.h"
 #include "detect/detect.h"
 #include "detected.h"
 #include "image/image.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* src/detect: the row functions and the scale space against plain definitions. */
-#include "common/cpu.h"
+#include "simd/cpu.h"
 #include "detect/kernels.h"
 #include "detect/levels.h"
 #include "detect/sift_space.h"

@@ -158,7 +158,11 @@ static void focal_lengths_are_found(void **state)
 
 /* ---- standard deviations ---- */
 
+#ifdef KEYBITS_SANITIZED /* of numbers: a photograph of each kind runs the same code */
+enum { ROOMS = 1, PHOTOS = 1 };
+#else
 enum { ROOMS = 4, PHOTOS = 5 };
+#endif
 static uint32_t first_room = 3;
 
 /* Errors over their standard deviations. */
@@ -222,7 +226,7 @@ static void deviations_are_right(void **state)
     }
     const double ratios[] = {sqrt(all.position / all.n), sqrt(all.rotation / all.n), sqrt(all.focal / all.focal_n)};
     printf("all: %.2f, %.2f, %.2f\n", ratios[0], ratios[1], ratios[2]);
-    for (int k = 0; k < 3; k++) assert_true(ratios[k] > 0.8 && ratios[k] < 1.25);
+    for (int k = 0; k < 3 && ROOMS > 1; k++) assert_true(ratios[k] > 0.8 && ratios[k] < 1.25);
     make_map(3, &(map_counts){0}); /* which the other tests use */
 }
 
@@ -232,7 +236,7 @@ static void another_room_is_not_found(void **state)
     map m;
     io_error error;
     assert_true(map_open(in_scratch("room.kbl"), &m, &error));
-    for (uint32_t seed = 90; seed < 96; seed++) {
+    for (uint32_t seed = 90; seed < 90 + (ROOMS > 1 ? 6 : 1); seed++) {
         const solid_scene scene = room_scene(seed);
         solid_camera c = view_camera((int)seed % VIEWS);
         for (int known = 0; known < 2; known++) {

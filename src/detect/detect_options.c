@@ -72,33 +72,40 @@ static kb_status refuse_foreign(const kbi_option *row, const kbi_detector *detec
                        row->name, owners, detector->name);
 }
 
-kb_status kbi_detect_options_read(kb_detect_options *o, const kb_detect_options *given, kb_error *error)
+kb_status kbi_detect_options_copy(kb_detect_options *o, const kb_detect_options *given, kb_error *error)
 {
-    kb_status status = KBI_STRUCT_READ(kb_detect_options, o, given);
-    if (status != KB_OK) return kbi_fail_struct(error);
+    kbi_error_clear(error);
+    return KBI_OPTIONS_READ(kb_detect_options, option_table, o, given, error);
+}
+
+kb_status kbi_detect_options_settle(kb_detect_options *o, const kb_detect_options *given, kb_error *error)
+{
     const kbi_detector *detector = kbi_detector_find(o->detector);
     if (!detector)
         return kbi_fail_at(error, KB_E_UNKNOWN, "detector", -1, "there is no detector %d", (int)o->detector);
     o->detector = detector->id;
+    for (size_t i = 0; given && i < KBI_COUNT(option_table); i++)
+        if (kbi_option_get(&option_table[i], given) != 0 && !has_option(detector, &option_table[i]))
+            return refuse_foreign(&option_table[i], detector, error);
     if (o->selection == KB_SELECTION_DEFAULT) o->selection = KBI_SELECTION_OF_DEFAULT;
     if (!kbi_select_knows(o->selection))
         return kbi_fail_at(error, KB_E_ARGUMENT, "selection", -1, "there is no selection %d", (int)o->selection);
-    if (o->fast_threshold_min == 0) o->fast_threshold_min = o->fast_threshold; /* no second search */
-    for (size_t i = 0; i < KBI_COUNT(option_table); i++) {
-        const kbi_option *row = &option_table[i];
-        if (kbi_option_get(row, o) != 0 && !has_option(detector, row)) return refuse_foreign(row, detector, error);
-        status = kbi_option_complete(row, o, error);
-        if (status != KB_OK) return status;
-    }
+    if (given && given->fast_threshold && !given->fast_threshold_min)
+        o->fast_threshold_min = o->fast_threshold; /* no second search */
     if (o->fast_threshold_min <= o->fast_threshold) return KB_OK;
     return kbi_fail_at(error, KB_E_ARGUMENT, "fast_threshold_min", -1,
                        "fast_threshold_min is %d, above fast_threshold, which is %d", (int)o->fast_threshold_min,
                        (int)o->fast_threshold);
 }
 
+kb_status kbi_detect_options_read(kb_detect_options *o, const kb_detect_options *given, kb_error *error)
+{
+    kb_status status = kbi_detect_options_copy(o, given, error);
+    return status == KB_OK ? kbi_detect_options_settle(o, given, error) : status;
+}
+
 kb_status kb_detect_options_check(const kb_detect_options *given, kb_error *error)
 {
     kb_detect_options o;
-    kbi_error_clear(error);
     return kbi_detect_options_read(&o, given, error);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* -Os: runs once per call. */
-#include "common/cpu.h"
+#include "simd/cpu.h"
 
 /* The features, each after the features that it builds on; no CPU has it without them. */
 static const struct cpu_feature {
