@@ -59,7 +59,8 @@ static bool one_content(const char *a, const char *b)
 
 static bool same_image(const io_names *names, const named_file *a, const named_file *b)
 {
-    return one_file(a, b) || one_content(names->items[a->index], names->items[b->index]);
+    bool empty = a->status.st_size == 0; /* nothing that could be the same */
+    return one_file(a, b) || (!empty && one_content(names->items[a->index], names->items[b->index]));
 }
 
 static void sort_files(named_file *files, size_t count)
@@ -67,15 +68,14 @@ static void sort_files(named_file *files, size_t count)
     if (count > 1) qsort(files, count, sizeof *files, compare_files);
 }
 
-/* Regular files that are not empty, by size and sample. */
+/* Regular files by size and sample. */
 static size_t list_files(const io_names *names, named_file *files)
 {
     size_t count = 0;
     for (size_t i = 0; i < names->count; i++) {
         named_file *f = &files[count];
         *f = (named_file){.index = i};
-        if (strcmp(names->items[i], "-") != 0 && stat(names->items[i], &f->status) == 0 && S_ISREG(f->status.st_mode) &&
-            f->status.st_size > 0)
+        if (strcmp(names->items[i], "-") != 0 && stat(names->items[i], &f->status) == 0 && S_ISREG(f->status.st_mode))
             count++;
     }
     sort_files(files, count);
