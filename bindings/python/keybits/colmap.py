@@ -24,10 +24,11 @@ _PAIR = 2147483647  # pair_id = _PAIR x smaller image_id + larger
 
 
 def _tables() -> str:
-    """io/colmap.sql: in the package, or in the source tree."""
+    """io/colmap.sql without its comments: in the package, or in the source tree."""
     package = Path(__file__).resolve().parent
     files = package / "colmap.sql", package.parent.parent.parent / "io" / "colmap.sql"
-    return next(file for file in files if file.exists()).read_text(encoding="utf-8")
+    text = next(file for file in files if file.exists()).read_text(encoding="utf-8")
+    return "\n".join(line for line in text.splitlines() if not line.startswith("--"))
 
 
 def pair_id(image_a: int, image_b: int) -> int:

@@ -77,7 +77,7 @@ class Things:
         image = leaves(120, 90, 5)
         self.features = f = keybits.detect_and_compute(image, max_keypoints=80)
         matches = keybits.match(f, f)
-        vocabulary = keybits.Vocabulary.train([f], branching=4, levels=2)
+        vocabulary = keybits.Vocabulary.train(np.array_split(f.descriptors, 5), branching=4, levels=2)
         index = keybits.Index(vocabulary, keep_features=True)
         index.add(f, id=1, name="one")
         points = keybits.match_points(f, f, matches)

@@ -16,7 +16,7 @@ TOO_LARGE = (2 ** 31, 2 ** 32, 2 ** 32 + 5, -2 ** 32 + 1, 10 ** 30)
 
 @pytest.fixture(scope="module")
 def index(features):
-    index = keybits.Index(keybits.Vocabulary.train([features], branching=4, levels=2), keep_features=True)
+    index = keybits.Index(keybits.Vocabulary.train(np.array_split(features.descriptors, 20), branching=8, levels=2), keep_features=True)
     index.add(features)
     return index
 

@@ -69,7 +69,7 @@ def resident():
 def test_memory_stays():
     image = leaves(160, 120)
     rows = keybits.detect_and_compute(image, max_keypoints=100).descriptors
-    vocabulary = keybits.Vocabulary.train([rows], branching=4, levels=2)
+    vocabulary = keybits.Vocabulary.train(np.array_split(rows, 5), branching=4, levels=2)
 
     def work():
         f = keybits.detect_and_compute(image, model=keybits.Model("bad256"), max_keypoints=100)
