@@ -28,6 +28,7 @@ static uint16_t blurred[WIDTH * 18]; /* as hessian.c blurs */
 static int32_t determinants[16][WIDTH], determinant_limit;
 static int32_t x32[WIDTH];
 static kb_keypoint keypoints[N];
+static uint32_t in_order[N];
 static kbi_sampling samplings[N], cell_samplings[N], all_octaves[N * KB_OCTAVES], octave_samplings[N * KB_OCTAVES],
     upright_samplings[N * KB_OCTAVES];
 static uint32_t histograms[KBI_BATCH * KB_SIFT_VALUES], keys[3][ROWS];
@@ -99,11 +100,11 @@ static void prepare_matching(void)
 static void prepare_regions(void)
 {
     const kbi_kernels k = kbi_kernels_for(kbi_cpu_flags());
-    k.image->plan(keypoints, N, 1, KBI_GRID_PATCH, &levels, samplings, flags);
-    k.image->plan(keypoints, N, 1, KBI_GRID_CELLS, &levels, cell_samplings, flags);
-    k.image->plan(keypoints, N, 4, KBI_GRID_OCTAVES, &levels, octave_samplings, flags);
+    k.image->plan(keypoints, in_order, N, 1, KBI_GRID_PATCH, &levels, samplings, flags);
+    k.image->plan(keypoints, in_order, N, 1, KBI_GRID_CELLS, &levels, cell_samplings, flags);
+    k.image->plan(keypoints, in_order, N, 4, KBI_GRID_OCTAVES, &levels, octave_samplings, flags);
     for (int i = 0; i < N; i++) keypoints[i].angle = -keypoints[i].angle - 1; /* upright; and back */
-    k.image->plan(keypoints, N, 4, KBI_GRID_OCTAVES, &levels, upright_samplings, flags);
+    k.image->plan(keypoints, in_order, N, 4, KBI_GRID_OCTAVES, &levels, upright_samplings, flags);
     for (int i = 0; i < N; i++) keypoints[i].angle = -keypoints[i].angle - 1;
 }
 
@@ -140,6 +141,7 @@ static bool prepare(void)
     for (int i = 0; i < WIDTH * HEIGHT; i++)
         pixels[i] = (uint8_t)(100 + 60 * ((i % WIDTH / 13 + i / WIDTH / 17) & 1) + kbi_random_below(&state, 12));
     for (int i = 0; i < N; i++) {
+        in_order[i] = (uint32_t)i;
         float size = 31;
         for (uint32_t octave = kbi_random_below(&state, 8); octave > 0; octave--) size *= 1.2f;
         uint32_t edge = (uint32_t)size;
@@ -184,15 +186,15 @@ static void run_thirds(const kbi_kernels *k)
 }
 static void run_plan(const kbi_kernels *k)
 {
-    k->image->plan(keypoints, N, 1, KBI_GRID_PATCH, &levels, samplings, flags);
+    k->image->plan(keypoints, in_order, N, 1, KBI_GRID_PATCH, &levels, samplings, flags);
 }
 static void run_plan_cells(const kbi_kernels *k)
 {
-    k->image->plan(keypoints, N, 1, KBI_GRID_CELLS, &levels, cell_samplings, flags);
+    k->image->plan(keypoints, in_order, N, 1, KBI_GRID_CELLS, &levels, cell_samplings, flags);
 }
 static void run_plan_octaves(const kbi_kernels *k)
 {
-    k->image->plan(keypoints, N, 4, KBI_GRID_OCTAVES, &levels, all_octaves, flags);
+    k->image->plan(keypoints, in_order, N, 4, KBI_GRID_OCTAVES, &levels, all_octaves, flags);
 }
 static void run_warp(const kbi_kernels *k)
 {
@@ -202,21 +204,21 @@ static void run_warp(const kbi_kernels *k)
 static void run_sample_cells(const kbi_kernels *k)
 {
     for (int i = 0; i < N; i += KBI_BATCH)
-        k->image->sample(cell_samplings + i, NULL, KBI_BATCH, KBI_GRID_CELLS, &levels, cells);
+        k->image->sample(cell_samplings + i, KBI_BATCH, KBI_GRID_CELLS, &levels, cells);
 }
 static void run_sample_octaves(const kbi_kernels *k)
 {
     for (int i = 0; i < N; i += KBI_BATCH)
-        k->image->sample(octave_samplings + i * KB_OCTAVES, NULL, KBI_BATCH, KBI_GRID_OCTAVES, &levels, octaves);
+        k->image->sample(octave_samplings + i * KB_OCTAVES, KBI_BATCH, KBI_GRID_OCTAVES, &levels, octaves);
 }
 static void run_sample_upright(const kbi_kernels *k)
 {
     for (int i = 0; i < N; i += KBI_BATCH)
-        k->image->sample(upright_samplings + i * KB_OCTAVES, NULL, KBI_BATCH, KBI_GRID_OCTAVES, &levels, octaves);
+        k->image->sample(upright_samplings + i * KB_OCTAVES, KBI_BATCH, KBI_GRID_OCTAVES, &levels, octaves);
 }
 static void run_sample(const kbi_kernels *k)
 {
-    for (int i = 0; i < N; i += KBI_BATCH) k->image->sample(samplings + i, NULL, KBI_BATCH, KBI_GRID_PATCH, &levels, patches);
+    for (int i = 0; i < N; i += KBI_BATCH) k->image->sample(samplings + i, KBI_BATCH, KBI_GRID_PATCH, &levels, patches);
 }
 static void run_bad_cells(const kbi_kernels *k)
 {

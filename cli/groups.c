@@ -11,9 +11,8 @@
 
 const cli_option selection_options[] = {
     {"select", 0, CLI_CHOICE(kb_detect_options, selection, KB_SELECTION_BEST), "RULE", .words = cli_selections,
-     .help = "best: the strongest (default); grid: the strongest of every cell of a grid; anms: strong "
-             "and far from anything stronger, the most even; quadtree: the strongest of every leaf of a quad-tree, as "
-             "ORB-SLAM"},
+     .help = "best: the strongest (default); grid: the strongest of every cell of a grid, the most "
+             "even; quadtree: the strongest of every leaf of a quad-tree, as ORB-SLAM"},
     CLI_SECTION("Thresholds of orb"),
     {"fast-threshold", 0, CLI_NUMBER(kb_detect_options, fast_threshold, 1, 255), "N", .rank = CLI_RARE,
      .help = "gray levels (default 20)"},

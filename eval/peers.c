@@ -154,11 +154,37 @@ bool ev_peer_fit(const kb_point_pair *pairs, size_t n, io_error *error)
     return peers_or_fail("a fit by a peer", error) && module->fit(pairs, n, error);
 }
 
+/* The pairs as cameras without distortion see them, which is all that OpenCV's solver takes; NULL: they are such. */
+static kb_point_pair *without_distortion(const kb_point_pair *pairs, size_t n, const kb_camera *const cameras[2])
+{
+    bool bent = false;
+    for (int k = 0; k < 2; k++) {
+        const kb_camera *c = cameras[k];
+        bent |= c->fisheye || c->k1 != 0 || c->k2 != 0 || c->p1 != 0 || c->p2 != 0 || c->k3 != 0;
+    }
+    kb_point_pair *out = bent ? io_alloc(n + 1, sizeof *out) : NULL;
+    for (size_t i = 0; i < n && out; i++) {
+        const double *from = &pairs[i].x1;
+        double *to = &out[i].x1;
+        for (int k = 0; k < 2; k++) {
+            const kb_camera *c = cameras[k];
+            kb_camera_unproject(c, from[2 * k], from[2 * k + 1], &to[2 * k], &to[2 * k + 1]);
+            to[2 * k] = c->fx * to[2 * k] + c->cx;
+            to[2 * k + 1] = c->fy * to[2 * k + 1] + c->cy;
+        }
+    }
+    return out;
+}
+
 bool ev_peer_essential(const kb_point_pair *pairs, size_t n, const kb_camera *camera1, const kb_camera *camera2,
                        double threshold, double rotation[9], double translation[3], bool *found, io_error *error)
 {
-    return peers_or_fail("an essential matrix by a peer", error) &&
-           module->essential(pairs, n, camera1, camera2, threshold, rotation, translation, found, error);
+    kb_point_pair *straight = without_distortion(pairs, n, (const kb_camera *const[2]){camera1, camera2});
+    bool good = peers_or_fail("an essential matrix by a peer", error) &&
+                module->essential(straight ? straight : pairs, n, camera1, camera2, threshold, rotation, translation,
+                                  found, error);
+    free(straight);
+    return good;
 }
 
 bool ev_peer_pose(const kb_scene_point *points, size_t n, const kb_camera *camera, double threshold, double rotation[9],

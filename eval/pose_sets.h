@@ -10,9 +10,9 @@
  *   ScanNet-1500    DIR/scannet_test_pairs_with_gt.txt or scannet_sample_pairs_with_gt.txt, the lists of SuperGlue's
  *                   repository: a line per pair "name1 name2 turn1 turn2 K1(9) K2(9) T(16)". Images are resized to
  *                   640x480, and the threshold counts pixels of that size.
- *   COLMAP          DIR/sparse/0 (or DIR itself) with COLMAP's sparse model, text or binary, and DIR/images. Pairs that see
- *                   30 points and more in common, with a median angle of 4 degrees and more between their rays: with
- *                   less the direction of the translation is not known well enough to be the truth.
+ *   COLMAP          DIR/sparse/0 (or DIR itself) with COLMAP's sparse model, text or binary, and DIR/images. Pairs that
+ *                   see 30 points and more in common, with a median angle of 4 degrees and more between their rays:
+ *                   with less the direction of the translation is not known well enough to be the truth.
  * MegaDepth's and ScanNet's lists score a translation without its sign, as their programs do. */
 #ifndef EVAL_POSE_SETS_H
 #define EVAL_POSE_SETS_H

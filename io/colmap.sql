@@ -8,6 +8,9 @@ CREATE TABLE images (image_id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, name T
     CONSTRAINT image_id_check CHECK(image_id >= 0 and image_id < 2147483647),
     FOREIGN KEY(camera_id) REFERENCES cameras(camera_id));
 CREATE UNIQUE INDEX index_name ON images(name);
+-- Positions for 3.10 and later, which no longer read those of images; COLMAP 4 turns the table into its own.
+CREATE TABLE pose_priors (image_id INTEGER PRIMARY KEY NOT NULL, position BLOB, coordinate_system INTEGER NOT NULL,
+    position_covariance BLOB, FOREIGN KEY(image_id) REFERENCES images(image_id) ON DELETE CASCADE);
 CREATE TABLE keypoints (image_id INTEGER PRIMARY KEY NOT NULL, rows INTEGER NOT NULL, cols INTEGER NOT NULL, data BLOB,
     FOREIGN KEY(image_id) REFERENCES images(image_id) ON DELETE CASCADE);
 CREATE TABLE descriptors (image_id INTEGER PRIMARY KEY NOT NULL, rows INTEGER NOT NULL, cols INTEGER NOT NULL,

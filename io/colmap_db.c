@@ -184,8 +184,13 @@ bool io_colmap_db_set_prior(io_colmap_db *db, int64_t image, const double prior[
 {
     const cell cells[] = {
         {REAL, 0, &prior[0], 0}, {REAL, 0, &prior[1], 0}, {REAL, 0, &prior[2], 0}, {INTEGER, image, NULL, 0}};
+    double unknown[9];
+    for (int i = 0; i < 9; i++) unknown[i] = NAN;
+    const cell later[] = {{INTEGER, image, NULL, 0}, {BLOB, 0, prior, 3 * sizeof *prior}, {BLOB, 0, unknown, sizeof unknown}};
     return insert(db, "UPDATE images SET prior_tx = ?, prior_ty = ?, prior_tz = ? WHERE image_id = ?;", cells, 4,
-                  error);
+                  error) &&
+           insert(db, "INSERT INTO pose_priors(image_id, position, coordinate_system, position_covariance) "
+                      "VALUES(?, ?, 0, ?);", later, 3, error); /* 0: latitude, longitude and altitude of WGS84 */
 }
 
 /* x, y, scale (a radius), orientation in radians. */

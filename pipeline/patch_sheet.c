@@ -16,6 +16,8 @@
 #define REGION 0.7       /* of kb_match_refine */
 #define MAX_SHIFT 0.3f   /* of ALIGNED */
 #define MIN_CORRELATION 0.8f
+#define GOOD_CORRELATION 0.9f /* asked for where so many matches, and half of them all, have it */
+#define ENOUGH_GOOD 100
 
 static size_t sheet_rows(size_t n) { return (n + COLUMNS - 1) / COLUMNS; }
 
@@ -140,6 +142,18 @@ static patch_shift shift_of(const kb_point_pair *there, bool has_there, const kb
                          rounded((has_there * there->y2 - has_back * (sine * back->x2 + cosine * back->y2)) / ways)};
 }
 
+/* What aligns badly is less exact, and a pair that has plenty can do without it. There and back have n correlations
+ * each. */
+static void keep_good(float *correlations, size_t n)
+{
+    size_t good = 0;
+    for (size_t i = 0; i < n; i++)
+        good += correlations[i] >= GOOD_CORRELATION || correlations[n + i] >= GOOD_CORRELATION;
+    if (good < ENOUGH_GOOD || 2 * good <= n) return;
+    for (size_t i = 0; i < 2 * n; i++)
+        if (correlations[i] < GOOD_CORRELATION) correlations[i] = 0;
+}
+
 kb_status patch_sheet_align(const patch_side sides[2], const kb_match *matches, size_t n, double degrees, kb_workspace *ws,
                             patch_shift *shifts)
 {
@@ -158,7 +172,10 @@ kb_status patch_sheet_align(const patch_side sides[2], const kb_match *matches, 
         frames_begin(&s[0], points, correlations, n, degrees);
         status = align_way(&s[1], &s[0], 360 - degrees, same, n, ws, points + n, correlations + n);
     }
-    if (status == KB_OK) points_relative(matches, 0, n, points + n);
+    if (status == KB_OK) {
+        points_relative(matches, 0, n, points + n);
+        keep_good(correlations, n);
+    }
     for (size_t i = 0; status == KB_OK && i < n; i++)
         shifts[i] = shift_of(&points[i], correlations[i] > 0, &points[n + i], correlations[n + i] > 0, degrees);
     free(s[0].frames);

@@ -43,7 +43,7 @@ export interface DetectOptions {
   detector?: "hessian" | "orb";
   /** At most so many; 2000 unless told. */
   maxKeypoints?: number;
-  selection?: "default" | "best" | "grid" | "anms" | "quadtree";
+  selection?: "default" | "best" | "grid" | "quadtree";
   /** "none" describes upright: for cameras that do not roll. matchImages decides per pair. */
   orientation?: "default" | "gradient" | "centroid" | "none";
   levels?: number;

@@ -122,7 +122,7 @@ const cli_option eval_method_options[] = {
     {"max-keypoints", 'n', CLI_NUMBER(eval_options, source.max_keypoints, 1, 1000000), "N", count_default,          \
      .help = "keypoints per image, asked of the detector"},                                                         \
     {"select", 0, CLI_CHOICE(eval_options, source.selection, KB_SELECTION_BEST), "RULE", .words = cli_selections,   \
-     .help = "best, grid, anms or quadtree: which ones our detector keeps (default: its own)"},                     \
+     .help = "best, grid or quadtree: which ones our detector keeps (default: its own)"},                     \
     {"fast-threshold-min", 0, CLI_NUMBER(eval_options, source.fast_threshold_min, 1, 20), "N",                      \
      .help = "gray levels: the second threshold, with --detector orb (default: its own)"},                          \
     {"whole-pixels", 0, CLI_FLAG(eval_options, source.whole_pixels),                                                \

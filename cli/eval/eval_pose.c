@@ -195,13 +195,12 @@ const cli_command eval_pose = {
     .usage = "[options]\nDIR... [options]",
     .about =
         "Without DIR: rendered scenes of points, with noise and wrong correspondences. DIR is a set of photographs "
-        "with "
-        "known cameras: cameras.txt and images beside it; Strecha's layout, such as fountain-P11 (images/ and "
+        "with known cameras: cameras.txt and images beside it; Strecha's layout, such as fountain-P11 (images/ and "
         "gt_dense_cameras/NAME.camera); MegaDepth-1500 with XFeat's list megadepth_1500.json; ScanNet-1500 with "
-        "SuperGlue's list scannet_test_pairs_with_gt.txt; or such a list. Images are resized as the protocol has it, "
-        "described and matched by the pipeline. Prints for every solver the area under the curve of the share of "
-        "poses within an error, up to 5, 10 and 20 degrees, and the processor time per problem. The solvers of one "
-        "origin get the same correspondences, best first, and the same threshold.",
+        "SuperGlue's list scannet_test_pairs_with_gt.txt; a model of COLMAP's (sparse/0 and images/); or such a list. "
+        "Images are resized as the protocol has it, described and matched by the pipeline. Prints for every solver "
+        "the area under the curve of the share of poses within an error, up to 5, 10 and 20 degrees, and the "
+        "processor time per problem. The solvers of one origin get the same correspondences, best first, and the same threshold.",
     .options = pose_options,
     .least = 0,
     .most = CLI_ANY,

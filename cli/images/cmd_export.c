@@ -153,7 +153,7 @@ static const cli_command export_colmap = {
              "COLMAP goes on with\n"
              "  export QT_QPA_PLATFORM=offscreen    # where there is no display\n"
              "  colmap matches_importer --database_path DATABASE.db --match_list_path DATABASE.pairs.txt \\\n"
-             "      --match_type pairs --SiftMatching.use_gpu 0\n"
+             "      --match_type pairs --SiftMatching.use_gpu 0    # COLMAP 4: --FeatureMatching.use_gpu 0\n"
              "  colmap mapper --database_path DATABASE.db --image_path FOLDER --output_path FOLDER",
     .options = export_options_table,
     .least = 1,

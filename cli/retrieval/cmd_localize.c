@@ -234,7 +234,7 @@ static bool find_open(find_job *j, int count, char **arguments, io_error *error)
                        "%s was made with the model %s (%016llx), not with %s (%016llx); name its file with --model",
                        arguments[0], j->map.info.model, (unsigned long long)j->map.info.model_id,
                        j->pipeline.model_name, (unsigned long long)j->pipeline.pipeline.info.id);
-    return cli_claim_images(j->common, count - 1, arguments + 1, &j->photos, error) &&
+    return retrieval_images(j->common, count - 1, arguments + 1, &j->photos, error) &&
            (j->photos.count == 1 || !j->draw || io_fail(error, "--draw is for one photograph"));
 }
 

@@ -23,7 +23,7 @@ extern const unsigned char model_start[], model_end[];
 /* All memory of the program but its stack. */
 static uint8_t frame[WIDTH * HEIGHT];
 static _Alignas(8) uint8_t model_memory[28 * 1024];
-static _Alignas(8) uint8_t workspace_memory[160 * 1024];
+static _Alignas(8) uint8_t workspace_memory[(sizeof(void *) > 4 ? 512 : 160) * 1024]; /* wide vectors take more */
 static kb_keypoint keypoints[2][MOST];
 static uint8_t rows[2][MOST * ROW];
 static kb_features features[2];

@@ -287,8 +287,7 @@ typedef enum kb_selection {
     KB_SELECTION_BEST = 1,     /* the n strongest; the default */
     KB_SELECTION_GRID = 2,     /* the strongest of every cell of a grid, then the second strongest, and so on: covers
                                   the whole image even with few keypoints (500) */
-    KB_SELECTION_ANMS = 3,     /* adaptive non-maximal suppression: strong and far from anything stronger */
-    KB_SELECTION_QUADTREE = 4, /* the strongest of every leaf of a quad-tree, as ORB-SLAM distributes */
+    KB_SELECTION_QUADTREE = 3, /* the strongest of every leaf of a quad-tree, as ORB-SLAM distributes */
     KB_SELECTION_INT32 = 0x7fffffff
 } kb_selection;
 
@@ -487,6 +486,9 @@ typedef struct kb_fit_options {
                                  from. 0 or fewer than n: n */
     int32_t looks;            /* how many fits the caller makes to take one of them, this one included: chance has the
                                  same number of tries. 0: 1 */
+    const float *deviations;  /* n standard deviations of the errors of the pairs, in any unit: errors count by them, and
+                                 the threshold is that of the median pair, 0.8 to 4 times as large for others. One that
+                                 is not positive counts as the median. NULL: all alike */
 } kb_fit_options;
 
 typedef enum kb_fit_result {
@@ -564,7 +566,8 @@ typedef struct kb_pair_options {
     const kb_filter_options *filter;   /* NULL: defaults */
     int32_t no_filter;                 /* 1: fit all matches, without kb_filter */
     const kb_fit_options *fit;         /* the geometry. NULL: none; the look is then the one with the most matches.
-                                          quality and candidates are not used */
+                                          quality, candidates and deviations are not used: matches are weighed
+                                          by scale and strength for epipolar geometries */
     const kb_parallel *parallel;       /* for all steps */
 } kb_pair_options;
 

@@ -65,10 +65,11 @@ static kb_status describer_begin(describer *d, const kb_features *features, cons
     const size_t batches = d->features.n / (size_t)d->kernels->batch + 1;
     d->count = batches < (size_t)threads ? (int32_t)batches : threads;
     const size_t octaves = (size_t)d->measure.grid.octaves, side = (size_t)d->measure.grid.side;
+    d->measure.turns = model && octaves > 1;
     size_t bytes = d->measure.floats ? KB_SIFT_VALUES * sizeof(float)
                    : model           ? (size_t)model->row_bytes
                                      : octaves * side * side;
-    d->rows = (kbi_rows){NULL, bytes, bytes, bytes / octaves, model && octaves > 1};
+    d->rows = (kbi_rows){NULL, bytes, bytes, model ? bytes : bytes / octaves};
     atomic_init(&d->next, 0);
     return KB_OK;
 }
@@ -138,18 +139,25 @@ static void measure_and_write(const describer *d, const kbi_measure_scratch *mem
 typedef struct region_job {
     describer *describer;
     kbi_pyramid levels;
-    kbi_plan plan;
+    kbi_regions regions;
     kbi_order order;
+    kbi_sampling *samplings; /* of a batch, for every worker */
 } region_job;
 
 static void describe_ordered(void *context, int32_t index)
 {
     const region_job *j = context;
     const kbi_measure_scratch *memory = &j->describer->workers[index];
+    const kbi_regions *r = &j->regions;
+    const kbi_image_kernels *kernels = j->describer->kernels;
+    kbi_sampling *samplings = j->samplings + index * kernels->batch * r->grid.octaves;
+    uint8_t flags[KBI_BATCH], *all = j->describer->features.flags;
     size_t first;
     for (int32_t n; (n = take_items(j->describer, j->order.count, &first)) > 0;) {
         const uint32_t *which = j->order.keypoints + first;
-        j->plan.kernels->sample(j->plan.samplings, which, n, j->plan.grid, &j->levels, memory->grids);
+        kernels->plan(r->keypoints, which, n, r->width_scale, r->grid, &j->levels, samplings, flags);
+        for (int32_t i = 0; all && i < n; i++) all[which[i]] = flags[i];
+        kernels->sample(samplings, n, r->grid, &j->levels, memory->grids);
         measure_and_write(j->describer, memory, memory->grids, which, 0, n);
     }
 }
@@ -161,18 +169,19 @@ static kb_status describe_regions(describer *d, const kb_image *image)
     const kb_features *f = &d->features;
     const kb_parallel *parallel = d->options.parallel;
     double width_scale = (double)d->options.scale * (model ? (double)model->spec.support : 1);
-    region_job j = {.describer = d,
-                    .plan = {d->kernels, d->measure.grid, width_scale, f->keypoints, f->n, NULL, &d->rows, f->flags}};
+    region_job j = {.describer = d, .regions = {d->measure.grid, width_scale, f->keypoints, f->n}};
+    const size_t each = (size_t)(d->kernels->batch * d->measure.grid.octaves);
     kb_image gray;
     kb_status status = kbi_gray8(image, d->workspace, &gray);
     if (status != KB_OK || f->n == 0) return status;
     status = kbi_pyramid_get(&j.levels, &gray, d->kernels->margin, d->workspace);
-    if (status == KB_OK) status = kbi_plan_get(&j.plan, d->workspace);
     if (status == KB_OK) status = kbi_order_get(&j.order, image, f->n, d->workspace);
     if (status == KB_OK) status = workers_get(d);
-    if (status != KB_OK || d->workspace->measures) return status;
-    kbi_plan_regions(&j.plan, &j.levels, d->count, parallel);
-    kbi_order_fill(&j.order, &j.plan);
+    if (status != KB_OK) return status;
+    j.samplings = kbi_workspace_array(d->workspace, (size_t)d->count * each, sizeof *j.samplings);
+    if (!j.samplings) return KB_E_MEMORY;
+    if (d->workspace->measures) return KB_OK;
+    kbi_order_fill(&j.order, &j.regions, &j.levels, &d->rows, f->flags);
     kbi_pyramid_make(&j.levels, d->kernels, j.order.levels, parallel);
     kbi_parallel_run(parallel, d->count, describe_ordered, &j);
     return KB_OK;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Describing: keypoints become rows in five steps, a file and a struct each.
+/* Describing: keypoints become rows, batch by batch.
  *
- *     plan.c     keypoints -> regions: where the samples of each octave of each keypoint lie
- *     order.c    keypoints in the order of work
+ *     order.c    keypoints that can be described, in the order of work
+ *     a kernel   keypoints -> regions: where the samples of each octave lie
  *     sample.c   regions -> grids of samples, by a kernel; ready patches -> grids
  *     measure.c  grids -> parts of rows, by the arithmetic of the model's kind:
  *                bad.c (the paper's BAD, in the image), bad_grid.c, bag.c, sift_patch.c, hashsift.c

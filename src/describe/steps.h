@@ -10,36 +10,29 @@
 typedef struct kbi_rows {
     uint8_t *rows;
     size_t bytes, stride; /* of a row, and from one row to the next */
-    size_t part;          /* bytes of one octave of a row */
-    bool alternate;       /* octaves take turns byte by byte (descriptors), or follow each other (samples) */
+    size_t part;          /* bytes that lie together before they are written: a row, or the samples of an octave */
 } kbi_rows;
 /* The parts of a row lie `step` bytes apart. */
 void kbi_rows_write(const kbi_rows *rows, size_t index, const uint8_t *parts, size_t step);
 void kbi_rows_clear(const kbi_rows *rows, size_t index);
 
-/* ---- plan.c ---- */
-typedef struct kbi_plan {
-    const kbi_image_kernels *kernels;
+/* ---- order.c ---- */
+typedef struct kbi_regions {
     kbi_grid grid;
     double width_scale; /* a region is width_scale x size wide */
     const kb_keypoint *keypoints;
     size_t n;
-    kbi_sampling *samplings; /* n x octaves; level -1: the keypoint cannot be described */
-    const kbi_rows *rows;    /* rows of keypoints that cannot be described are cleared */
-    uint8_t *flags;          /* KB_KP_ per keypoint; may be NULL */
-} kbi_plan;
-kb_status kbi_plan_get(kbi_plan *plan, kb_workspace *workspace);
-void kbi_plan_regions(const kbi_plan *plan, const kbi_pyramid *levels, int32_t pieces, const kb_parallel *parallel);
-
-/* ---- order.c ---- */
+} kbi_regions;
 typedef struct kbi_order {
     uint32_t *keypoints; /* that can be described */
     size_t count;
-    uint32_t levels;       /* that their regions lie in, as bits */
-    size_t across, blocks; /* of the image */
+    uint32_t levels;         /* that their regions lie in, as bits */
+    uint32_t across, blocks; /* of the image */
 } kbi_order;
 kb_status kbi_order_get(kbi_order *order, const kb_image *image, size_t keypoints, kb_workspace *workspace);
-void kbi_order_fill(kbi_order *order, const kbi_plan *plan);
+/* Keypoints that cannot be described get their flags, and their rows are cleared. flags may be NULL. */
+void kbi_order_fill(kbi_order *order, const kbi_regions *regions, const kbi_pyramid *levels, const kbi_rows *rows,
+                    uint8_t *flags);
 
 /* ---- sample.c ---- */
 /* Grids that go through the kernels together are octave by octave: octave k of keypoint i of n is grid k n + i. */
@@ -57,6 +50,7 @@ typedef struct kbi_measuring {
     int32_t batch; /* keypoints that are measured together, at most */
     const kbi_boxes_kernels *boxes; /* of kinds with boxes; the others have the kernels of SIFT */
     const kbi_sift_kernels *sift;
+    bool turns;           /* octaves take turns byte by byte in a row */
     size_t scratch_bytes; /* that its kernels need */
 } kbi_measuring;
 /* What a worker needs. */
@@ -64,11 +58,11 @@ typedef struct kbi_measure_scratch {
     uint8_t *grids; /* of a batch */
     void *kernel;
     uint32_t *histograms;
-    uint8_t *values, *parts;
+    uint8_t *values, *parts, *rows; /* parts: of one octave after the other */
 } kbi_measure_scratch;
 bool kbi_measure_get(const kbi_measuring *measure, kbi_measure_scratch *scratch, size_t row_bytes,
                      kb_workspace *workspace);
-/* The grids of n keypoints become their parts of rows, in the same order. */
+/* The grids of n keypoints become their rows; without a model they are what is to be written. */
 const uint8_t *kbi_measure_grids(const kbi_measuring *measure, const kbi_measure_scratch *scratch,
                                  const uint8_t *grids, int32_t n);
 

@@ -6,12 +6,7 @@
 void kbi_rows_write(const kbi_rows *rows, size_t index, const uint8_t *parts, size_t step)
 {
     uint8_t *row = rows->rows + index * rows->stride;
-    if (rows->alternate) {
-        for (size_t i = 0; i < rows->part; i++, parts++)
-            for (size_t k = 0; k < KB_OCTAVES; k++) *row++ = parts[k * step];
-    } else {
-        for (size_t at = 0; at < rows->bytes; at += rows->part, parts += step) memcpy(row + at, parts, rows->part);
-    }
+    for (size_t at = 0; at < rows->bytes; at += rows->part, parts += step) memcpy(row + at, parts, rows->part);
 }
 
 void kbi_rows_clear(const kbi_rows *rows, size_t index) { memset(rows->rows + index * rows->stride, 0, rows->bytes); }

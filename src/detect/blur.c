@@ -18,7 +18,7 @@
 #include "detect/kernels.h"
 
 #define MATCH_STEPS 4
-#define LEAST_MATCHED 0.6 /* px; narrower kernels are hardly more than one pixel and stay as they are */
+#define MIN_MATCHED 0.6 /* px; narrower kernels are hardly more than one pixel and stay as they are */
 #define STEP 1.65         /* of the two blurs in parallel: what the taps let through is below 0.001 of the image */
 
 /* Half a Gaussian kernel of `radius` + 1 taps, value[0] being half the centre's; returns its variance. */
@@ -40,7 +40,7 @@ void kbi_blur_plan(kbi_blur *blur, double sigma, double before)
     int32_t step = kbi_max_i((int32_t)(STEP * sigma * before / sqrt(sigma * sigma + before * before)), 1);
     int32_t radius = kbi_clamp_i((int32_t)(3 * sigma / step + 0.5), 1, (KBI_BLUR_MAX_TAPS - 1) / step), rest = 32768;
     double value[KBI_BLUR_MAX_TAPS], wider = sigma, variance = sample_gaussian(value, radius, step, sigma);
-    for (int32_t i = 0; i < MATCH_STEPS && sigma >= LEAST_MATCHED; i++) {
+    for (int32_t i = 0; i < MATCH_STEPS && sigma >= MIN_MATCHED; i++) {
         wider *= sigma / sqrt(variance);
         variance = sample_gaussian(value, radius, step, wider);
     }

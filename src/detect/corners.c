@@ -133,7 +133,7 @@ static void search_range(kbi_corners *c, search_tasks *t, int32_t first, int32_t
     t->columns = 0;
     for (int32_t i = first; i < end; i++)
         t->columns += strips_of(t, &c->levels.level[i]) * (size_t)c->levels.level[i].width;
-    for (int32_t i = 0; several(t) && i < t->pieces; i++) kbi_peaks_start(&t->lists[i], c->peaks.least);
+    for (int32_t i = 0; several(t) && i < t->pieces; i++) kbi_peaks_start(&t->lists[i], c->peaks.min);
     kbi_parallel_run(c->job->options.parallel, t->pieces, search_task, t);
     if (several(t)) kbi_peaks_join(&c->peaks, t->lists, t->pieces);
 }
@@ -165,7 +165,7 @@ static bool search_get(kbi_corners *c, search_tasks *t)
 #define PROBE_MARGIN 1.15
 #define PEAK_PIXELS 48
 
-static float guess_least(kbi_corners *c, search_tasks *t)
+static float guess_min(kbi_corners *c, search_tasks *t)
 {
     size_t keep = c->peaks.keep;
     double pixels = 0;
@@ -176,20 +176,20 @@ static float guess_least(kbi_corners *c, search_tasks *t)
     t->probe = true;
     search_range(c, t, 0, c->levels.count);
     t->probe = false;
-    float least = c->peaks.least;
+    float min = c->peaks.min;
     c->peaks.keep = keep;
-    return least;
+    return min;
 }
 
 /* All levels are in memory, so a sample of rows predicts how strong peaks must be. When the prediction was too high,
  * the rows are searched again for weaker peaks: it never decides which peaks are found. */
 static void search_all(kbi_corners *c, search_tasks *t)
 {
-    float least = guess_least(c, t);
-    for (bool again = true; again; least = 0) {
-        kbi_peaks_start(&c->peaks, least);
+    float min = guess_min(c, t);
+    for (bool again = true; again; min = 0) {
+        kbi_peaks_start(&c->peaks, min);
         search_range(c, t, 0, c->levels.count);
-        again = least > 0 && c->peaks.count < c->peaks.keep;
+        again = min > 0 && c->peaks.count < c->peaks.keep;
     }
 }
 

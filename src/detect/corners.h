@@ -36,7 +36,7 @@ bool kbi_search_allows(const kbi_search *search, int32_t x, int32_t y);
 static inline void kbi_search_add(const kbi_search *s, int32_t x, int32_t y, float response, const double offset[2])
 {
     kbi_peak peak = {.x = (uint16_t)x, .y = (uint16_t)y, .level = s->number, .response = response * s->weight};
-    if (peak.response < s->peaks->least || (s->options->mask && !kbi_search_allows(s, x, y))) return;
+    if (peak.response < s->peaks->min || (s->options->mask && !kbi_search_allows(s, x, y))) return;
     peak.dx = kbi_peak_steps(offset[0]);
     peak.dy = kbi_peak_steps(offset[1]);
     kbi_peaks_add(s->peaks, peak);
@@ -54,9 +54,9 @@ typedef struct kbi_place {
 struct kbi_measure {
     int32_t reach; /* px around a pixel that decide whether it is a peak; no peak is nearer to the border */
     int32_t power; /* of the contrast that a response grows with */
-    bool skips;    /* its search is faster when search->peaks->least is high */
+    bool skips;    /* its search is faster when search->peaks->min is high */
     size_t (*scratch_bytes)(int32_t width); /* of a search */
-    /* Calls kbi_search_add for every peak; peaks weaker than search->peaks->least may be left out. */
+    /* Calls kbi_search_add for every peak; peaks weaker than search->peaks->min may be left out. */
     void (*search)(const kbi_search *search);
     /* Places of n <= KBI_REFINE_BATCH peaks beside their pixels, px; NULL where the search gives them. */
     void (*refine)(const kbi_detect_kernels *kernels, const kbi_place *places, size_t n, double (*offset)[2]);
@@ -67,8 +67,8 @@ extern const kbi_measure kbi_measure_fast, kbi_measure_hessian;
 /* A peak stays within its pixel. */
 static inline double kbi_half_pixel(double offset)
 {
-    const double most = 0.49;
-    return offset < -most ? -most : offset > most ? most : offset;
+    const double max = 0.49;
+    return offset < -max ? -max : offset > max ? max : offset;
 }
 
 /* ---- one detection ---- */

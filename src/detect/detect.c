@@ -57,7 +57,7 @@ kb_status kbi_detect_orient(const kb_image *gray, const kb_detect_options *optio
 }
 
 /* The mask with its margin, and the search. */
-static kb_status detect_keypoints(kbi_detect_job *job, kb_features *f, kb_error *error)
+static kb_status find_keypoints(kbi_detect_job *job, kb_features *f, kb_error *error)
 {
     kb_detect_options *o = &job->options;
     kb_keypoint *found = NULL;
@@ -100,7 +100,7 @@ kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_
         f.detector = job.detector->id;
         f.revision = job.detector->revision;
         f.upright = job.options.orientation == KB_ORIENTATION_NONE;
-        status = detect_keypoints(&job, &f, error);
+        status = find_keypoints(&job, &f, error);
     }
     if (status == KB_OK) kbi_features_write(features, &f);
     return kbi_workspace_end(job.workspace, mark, &local, status, "detect, width, height, format, threads", error);

@@ -23,8 +23,8 @@ typedef struct kbi_detect_job {
     kb_workspace *workspace;
 } kbi_detect_job;
 
-/* The caller's options, with defaults filled in (options.c): a copy in their ranges, which is then settled with the
- * detector that it names and its own options; or both at once. */
+/* The caller's options, with defaults filled in (detect_options.c): a copy in their ranges, which is then settled with
+ * the detector that it names; or both at once. */
 kb_status kbi_detect_options_copy(kb_detect_options *o, const kb_detect_options *given, kb_error *error);
 kb_status kbi_detect_options_settle(kb_detect_options *o, const kb_detect_options *given, kb_error *error);
 kb_status kbi_detect_options_read(kb_detect_options *o, const kb_detect_options *given, kb_error *error);

@@ -16,7 +16,7 @@ struct kbi_detector {
     kb_detector id;
     const char *name;           /* also of its preset (src/common/presets.c) */
     int32_t revision;           /* of its arithmetic: one more with every change of the keypoints that it finds */
-    const char *const *options; /* its own options beside the common ones of options.c; ends with NULL */
+    const char *const *options; /* its own options beside the common ones of detect_options.c; ends with NULL */
     /* Finds at most options.max_keypoints keypoints, in total order, in the memory of the workspace. */
     kb_status (*detect)(const kbi_detect_job *job, kb_keypoint **found, size_t *count);
     const kbi_measure *measure; /* of corners on the pyramid (corners.h); NULL: it has another scale space */

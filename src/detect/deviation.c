@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* -O2: more copies of its loops bring nothing. */
 /* How exact a keypoint's place is.
  *
  * The place of a peak is where the gradient of its response vanishes. Noise of the image moves the gradient, and the
@@ -44,15 +43,30 @@ static void plan_window(double variance, float weight[RADIUS + 1])
     for (int32_t k = 0; k <= RADIUS; k++) weight[k] = (float)(value[k] / sum);
 }
 
-/* The mean of a cell whose first pixel is (x, y); beyond the image the border repeats. */
-static float cell_mean(const kb_image *image, int32_t x, int32_t y, int32_t cell)
+/* Adds n pixels of a row from x on to as many sums; beyond the image the border repeats. */
+static void add_row(const kb_image *image, int32_t x, int32_t y, int32_t n, uint16_t *sums)
 {
-    int32_t sum = 0;
-    for (int32_t j = y; j < y + cell; j++) {
-        const uint8_t *row = (const uint8_t *)image->data + kbi_clamp_i(j, 0, image->height - 1) * image->stride;
-        for (int32_t i = x; i < x + cell; i++) sum += row[kbi_clamp_i(i, 0, image->width - 1)];
+    const uint8_t *row = (const uint8_t *)image->data + kbi_clamp_i(y, 0, image->height - 1) * image->stride;
+    if (x >= 0 && x <= image->width - n) {
+        for (int32_t i = 0; i < n; i++) sums[i] = (uint16_t)(sums[i] + row[x + i]);
+        return;
     }
-    return (float)sum / (float)(cell * cell);
+    for (int32_t i = 0; i < n; i++) sums[i] = (uint16_t)(sums[i] + row[kbi_clamp_i(x + i, 0, image->width - 1)]);
+}
+
+/* The means of all cells, of which the first begins at (x, y). */
+static void mean_cells(const kb_image *image, int32_t x, int32_t y, int32_t cell, window_cells out)
+{
+    float area = (float)(cell * cell);
+    for (int32_t r = 0; r < SIDE; r++) {
+        uint16_t sums[SIDE * MAX_CELL] = {0};
+        for (int32_t j = 0; j < cell; j++) add_row(image, x, y + r * cell + j, SIDE * cell, sums);
+        for (int32_t c = 0; c < SIDE; c++) {
+            int32_t sum = 0;
+            for (int32_t i = 0; i < cell; i++) sum += sums[c * cell + i];
+            out[r][c] = (float)sum / area;
+        }
+    }
 }
 
 /* 5x5 blurred cells in the middle of others. */
@@ -106,9 +120,7 @@ static double deviation_of(const kb_image *image, const kbi_exactness *e, const 
     double ratio = scale / cell, half = 0.5 * (cell - 1);
     int32_t left = (int32_t)floor(k->x - half + 0.5), above = (int32_t)floor(k->y - half + 0.5);
     plan_window(BLUR * ratio * ratio - (1 - 1.0 / (cell * cell)) / 12, weight);
-    for (int32_t r = 0; r < SIDE; r++)
-        for (int32_t c = 0; c < SIDE; c++)
-            in[r][c] = cell_mean(image, left + (c - REACH) * cell, above + (r - REACH) * cell, cell);
+    mean_cells(image, left - REACH * cell, above - REACH * cell, cell, in);
     blur(in, weight, blurred);
     determinants(blurred, det);
     double gain = noise_gain(det, ratio);
@@ -143,9 +155,7 @@ kb_status kb_keypoint_deviations(const kb_image *image, const kb_features *featu
     if (status != KB_OK) return status;
     const kbi_detector *row = kbi_detector_find(f.detector);
     if (!row) return kbi_fail_at(error, KB_E_UNKNOWN, "detector", -1, "there is no detector %d", (int)f.detector);
-    status = kbi_image_check(image);
-    if (status == KB_OK && f.n && !deviations) status = KB_E_ARGUMENT;
-    if (status != KB_OK) return kbi_fail_status(error, status);
+    if (f.n && !deviations) return kbi_fail(error, KB_E_ARGUMENT, "deviations: a pointer is NULL");
     deviation_job job = {.keypoints = f.keypoints, .n = f.n, .pieces = kbi_parallel_threads(parallel),
                          .deviation = deviations, .exactness = &row->exactness};
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);

@@ -32,9 +32,9 @@ static uint8_t score_of(const uint8_t *p, const ptrdiff_t ring[RING], int32_t si
     uint32_t arcs = arcs_of(bits);
     for (int32_t i = 0; arcs; i++, arcs >>= 1) {
         if (!(arcs & 1)) continue;
-        int32_t least = 255;
-        for (int32_t k = i; k < i + ARC; k++) least = kbi_min_i(least, (p[ring[k & (RING - 1)]] - p[0]) * sign);
-        best = kbi_max_i(best, least);
+        int32_t min = 255;
+        for (int32_t k = i; k < i + ARC; k++) min = kbi_min_i(min, (p[ring[k & (RING - 1)]] - p[0]) * sign);
+        best = kbi_max_i(best, min);
     }
     return (uint8_t)best;
 }

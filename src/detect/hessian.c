@@ -95,7 +95,7 @@ static void add_peaks(const kbi_search *s, int32_t y, int32_t left, const hessia
 static void hessian_search(const kbi_search *s)
 {
     int32_t left = s->left - 1, width = s->right - s->left + 2;
-    float least = 0;
+    float min = 0;
     int32_t threshold = kbi_hessian_limit(s->options->hessian_threshold), limit = threshold;
     hessian_rows rows = rows_in(s->scratch, s->level->width);
     blur_rows(s, left, width, s->top - 2, &rows);
@@ -105,9 +105,9 @@ static void hessian_search(const kbi_search *s)
         if (((y - s->top) & 1) != 0) blur_rows(s, left, width, kbi_min_i(y + 1, s->bottom), &rows);
         s->kernels->hessian_row(blurred[(y - 1) & 3], blurred[y & 3], blurred[(y + 1) & 3], width, at[y % 3]);
         if (y <= s->top) continue;
-        if (s->peaks->least > least) {
-            least = s->peaks->least;
-            limit = kbi_max_i(threshold, kbi_hessian_limit(least / s->weight * (1 - 1e-6f))); /* whatever is rounded */
+        if (s->peaks->min > min) {
+            min = s->peaks->min;
+            limit = kbi_max_i(threshold, kbi_hessian_limit(min / s->weight * (1 - 1e-6f))); /* whatever is rounded */
         }
         int32_t n =
             s->kernels->hessian_peaks(at[(y + 1) % 3], at[(y + 2) % 3], at[y % 3], width, limit, rows.peak);

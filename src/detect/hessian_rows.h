@@ -77,10 +77,10 @@ KBI_ROWS int32_t KBI_ROWS_NAME(hessian_peaks)(const int32_t *above, const int32_
 {
     int32_t count = 0;
     for (int32_t at = 1; at < width - 1; at += PEAKS_BLOCK) {
-        int32_t n = kbi_min_i(width - 1 - at, PEAKS_BLOCK), most = limit - 1;
+        int32_t n = kbi_min_i(width - 1 - at, PEAKS_BLOCK), max = limit - 1;
         if (n == PEAKS_BLOCK)
-            for (int32_t i = 0; i < PEAKS_BLOCK; i++) most = middle[at + i] > most ? middle[at + i] : most;
-        if (n == PEAKS_BLOCK && most < limit) continue;
+            for (int32_t i = 0; i < PEAKS_BLOCK; i++) max = middle[at + i] > max ? middle[at + i] : max;
+        if (n == PEAKS_BLOCK && max < limit) continue;
         for (int32_t i = at; i < at + n; i++)
             if (middle[i] >= limit && hessian_peak(above + i, middle + i, below + i)) x[count++] = (uint16_t)i;
     }

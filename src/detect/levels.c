@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "detect/levels.h"
 
-void kbi_levels_plan(kbi_levels *levels, const kb_image *image, int32_t most, double step, int32_t smallest)
+void kbi_levels_plan(kbi_levels *levels, const kb_image *image, int32_t max, double step, int32_t smallest)
 {
     double factor = 1;
     levels->step = step;
-    for (levels->count = 0; levels->count < most; levels->count++, factor *= step) {
+    for (levels->count = 0; levels->count < max; levels->count++, factor *= step) {
         kbi_level *level = &levels->level[levels->count];
         *level = (kbi_level){.factor = factor};
         level->width = (int32_t)(image->width / factor + 0.5);

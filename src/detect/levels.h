@@ -27,8 +27,8 @@ typedef struct kbi_levels {
     uint8_t *blended; /* a row of the level before, per task */
 } kbi_levels;
 
-/* The sizes of at most `most` levels whose sides are at least `smallest`; none is built. */
-void kbi_levels_plan(kbi_levels *levels, const kb_image *image, int32_t most, double step, int32_t smallest);
+/* The sizes of at most `max` levels whose sides are at least `smallest`; none is built. */
+void kbi_levels_plan(kbi_levels *levels, const kb_image *image, int32_t max, double step, int32_t smallest);
 /* Memory for what building needs beside the levels. */
 bool kbi_levels_maps_get(kbi_levels *levels, kb_workspace *workspace);
 /* Memory for the levels and the maps. */

@@ -53,7 +53,7 @@ static bool inside(const kb_image *gray, const kb_keypoint *k)
            k->y < (float)gray->height - 0.5f;
 }
 
-/* ---- gradients, on upright patches of the sampler, one level of its pyramid after the other ---- */
+/* ---- gradients, on upright patches of the pyramid that regions are sampled from ---- */
 
 typedef struct orient_job {
     const kb_image *gray;
@@ -65,7 +65,6 @@ typedef struct orient_job {
     int32_t pieces;
     /* gradients */
     kbi_pyramid levels;
-    int32_t level; /* the level now in memory */
     const kbi_detect_kernels *kernels;
     const kbi_image_kernels *image_kernels;
 } orient_job;
@@ -102,7 +101,6 @@ static void gradient_patch_cells(const uint8_t *patch, uint16_t *cells)
     }
 }
 
-/* The region lies in the level that is there. */
 static kbi_gradient_direction direction_of(const orient_job *job, const kb_keypoint *k)
 {
     uint8_t patch[KB_PATCH_SIDE * KB_PATCH_SIDE];
@@ -111,7 +109,7 @@ static kbi_gradient_direction direction_of(const orient_job *job, const kb_keypo
     kbi_gradient_direction direction;
     kbi_sampling sampling;
     kbi_sampling_plan(&sampling, k, (double)KBI_GRADIENT_REGION * (double)k->size, KBI_GRID_PATCH, &job->levels);
-    job->image_kernels->sample(&sampling, NULL, 1, KBI_GRID_PATCH, &job->levels, patch);
+    job->image_kernels->sample(&sampling, 1, KBI_GRID_PATCH, &job->levels, patch);
     gradient_patch_cells(patch, cells);
     job->kernels->gradient_sums(cells, sums);
     kbi_gradient_peaks(histogram, job->kernels->gradient_histogram(sums, histogram), &direction);
@@ -130,13 +128,12 @@ static void gradient_task(void *context, int32_t piece)
     size_t end = kbi_piece(job->n, job->pieces, piece + 1);
     for (size_t i = kbi_piece(job->n, job->pieces, piece); i < end; i++) {
         kb_keypoint k = upright(job, i);
-        if (level_of(job, &k) != job->level) continue;
-        kbi_gradient_direction direction = direction_of(job, &k);
+        kbi_gradient_direction direction = {.angle = -1};
+        if (level_of(job, &k) >= 0) direction = direction_of(job, &k);
         set_angle(job, i, direction.angle, direction.confidence);
     }
 }
 
-/* Level 0, then 1, 3, 5 ..., then 2, 4, 6 ...: each is made in the place of the one it is made of. */
 static void orient_by_gradient(orient_job *job, const kb_parallel *parallel)
 {
     uint32_t wanted = 0;
@@ -144,15 +141,9 @@ static void orient_by_gradient(orient_job *job, const kb_parallel *parallel)
         kb_keypoint k = upright(job, i);
         int32_t level = level_of(job, &k);
         if (level >= 0) wanted |= (uint32_t)1 << level;
-        else set_angle(job, i, -1, 0);
     }
-    for (int32_t odd = 1; odd >= 0; odd--)
-        for (job->level = odd; job->level < KBI_PYRAMID_LEVELS; job->level += 2) {
-            uint32_t rest = wanted >> job->level & (uint32_t)0x55555555; /* of this parity */
-            if (rest == 0) break;
-            if (job->level > 0) kbi_pyramid_advance(&job->levels, job->image_kernels, job->level);
-            if (rest & 1) kbi_parallel_run(parallel, job->pieces, gradient_task, job);
-        }
+    kbi_pyramid_make(&job->levels, job->image_kernels, wanted, parallel);
+    kbi_parallel_run(parallel, job->pieces, gradient_task, job);
 }
 
 /* ---- public call ---- */
@@ -172,8 +163,7 @@ static kb_status orient_get(orient_job *job, const kb_image *image, kb_image *gr
 {
     kb_status status = kbi_gray8(image, workspace, gray);
     if (status != KB_OK || job->rule != KB_ORIENTATION_GRADIENT) return status;
-    kbi_pyramid_plan(&job->levels, gray);
-    return kbi_pyramid_single(&job->levels, gray, workspace);
+    return kbi_pyramid_get(&job->levels, gray, 0, workspace);
 }
 
 kb_status kbi_orient_measure(const kb_image *image, size_t n, const kb_parallel *parallel, kb_workspace *workspace)

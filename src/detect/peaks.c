@@ -11,20 +11,20 @@ bool kbi_peaks_get(kbi_peaks *peaks, size_t keep, size_t spare, size_t max_added
     return peaks->peak;
 }
 
-static float least_of_bin(int32_t bin)
+static float min_of_bin(int32_t bin)
 {
     uint32_t bits = (uint32_t)(bin + KBI_PEAK_ZERO) << KBI_PEAK_SHIFT;
-    float least;
-    memcpy(&least, &bits, sizeof least);
-    return least;
+    float min;
+    memcpy(&min, &bits, sizeof min);
+    return min;
 }
 
 void kbi_peaks_raise(kbi_peaks *peaks)
 {
     while (peaks->stronger >= peaks->keep && peaks->stronger > 0)
         peaks->stronger -= peaks->histogram[++peaks->bin];
-    float least = least_of_bin(peaks->bin);
-    if (peaks->bin > 0 && least > peaks->least) peaks->least = least; /* the lowest bin has no bound */
+    float min = min_of_bin(peaks->bin);
+    if (peaks->bin > 0 && min > peaks->min) peaks->min = min; /* the lowest bin has no bound */
 }
 
 /* Responses whose order (kbi_float_order) begins as that of the `keep`-th strongest: what is above them stays, and
@@ -42,7 +42,7 @@ static last_peaks find_last(const kbi_peaks *peaks)
     int32_t shift = any ? 32 : KBI_PEAK_SHIFT;
     last_peaks last = {0, 0, peaks->keep, SIZE_MAX};
     if (!any)
-        last = (last_peaks){kbi_float_order(least_of_bin(peaks->bin)), ~(uint32_t)0 << KBI_PEAK_SHIFT,
+        last = (last_peaks){kbi_float_order(min_of_bin(peaks->bin)), ~(uint32_t)0 << KBI_PEAK_SHIFT,
                             peaks->keep - peaks->stronger, SIZE_MAX};
     while (shift > 0 && last.stay < last.all) {
         int32_t bits = kbi_min_i(shift, 8);
@@ -77,7 +77,7 @@ static void share_last(const kbi_peaks *peaks, const last_peaks *last, size_t st
 void kbi_peaks_prune(kbi_peaks *peaks)
 {
     size_t kept = peaks->first, stay[KB_PYRAMID_MAX_LEVELS];
-    float least = FLT_MAX;
+    float min = FLT_MAX;
     if (peaks->count - peaks->first <= peaks->keep) return;
     last_peaks last = find_last(peaks);
     share_last(peaks, &last, stay);
@@ -87,12 +87,12 @@ void kbi_peaks_prune(kbi_peaks *peaks)
         bool equal = order == last.order, stays = order > last.order || (equal && stay[p->level] > 0);
         if (equal && stays) {
             stay[p->level]--;
-            if (p->response < least) least = p->response;
+            if (p->response < min) min = p->response;
         }
         peaks->peak[kept] = *p; /* which of them stay cannot be predicted */
         kept += stays;
     }
-    peaks->least = least;
+    peaks->min = min;
     peaks->count = kept;
 }
 
@@ -100,7 +100,7 @@ void kbi_peaks_make_room(kbi_peaks *peaks)
 {
     size_t kept = peaks->first;
     for (size_t i = peaks->first; i < peaks->count; i++)
-        if (peaks->peak[i].response >= peaks->least) peaks->peak[kept++] = peaks->peak[i];
+        if (peaks->peak[i].response >= peaks->min) peaks->peak[kept++] = peaks->peak[i];
     peaks->count = kept;
     if (kept + peaks->keep / 32 >= peaks->room) kbi_peaks_prune(peaks);
 }
@@ -124,22 +124,22 @@ void kbi_peaks_join(kbi_peaks *peaks, const kbi_peaks *lists, int32_t count)
         for (size_t k = 0; k < lists[i].count; k++) {
             if (peaks->count == peaks->room) kbi_peaks_make_room(peaks);
             peaks->peak[peaks->count] = lists[i].peak[k]; /* who is strong enough cannot be predicted */
-            peaks->count += lists[i].peak[k].response >= peaks->least;
+            peaks->count += lists[i].peak[k].response >= peaks->min;
         }
     peaks->bin = bin;
 }
 
-void kbi_peaks_start(kbi_peaks *peaks, float least)
+void kbi_peaks_start(kbi_peaks *peaks, float min)
 {
     peaks->count = 0;
-    kbi_peaks_start_level(peaks, peaks->keep, least);
+    kbi_peaks_start_level(peaks, peaks->keep, min);
 }
 
-void kbi_peaks_start_level(kbi_peaks *peaks, size_t keep, float least)
+void kbi_peaks_start_level(kbi_peaks *peaks, size_t keep, float min)
 {
     peaks->first = peaks->count;
     peaks->keep = keep;
-    peaks->least = least;
+    peaks->min = min;
     peaks->stronger = 0;
     peaks->bin = 0;
     memset(peaks->histogram, 0, sizeof peaks->histogram);

@@ -33,8 +33,8 @@ typedef struct kbi_peaks {
     kbi_peak *peak;
     size_t count, room, keep;
     size_t first;    /* peaks before it stay; keep counts from it on */
-    float least;     /* weaker peaks cannot go on */
-    /* Peaks added since `first`, by the logarithm of their response. So `least` rises long before the list is full:
+    float min;     /* weaker peaks cannot go on */
+    /* Peaks added since `first`, by the logarithm of their response. So `min` rises long before the list is full:
      * `stronger` peaks, fewer than keep, are in bins above `bin`. */
     uint32_t histogram[KBI_PEAK_BINS];
     size_t stronger;
@@ -42,13 +42,13 @@ typedef struct kbi_peaks {
 } kbi_peaks;
 
 /* Empties a list. */
-void kbi_peaks_start(kbi_peaks *peaks, float least);
+void kbi_peaks_start(kbi_peaks *peaks, float min);
 /* The peaks in the list stay; the following ones are kept or dropped among themselves. */
-void kbi_peaks_start_level(kbi_peaks *peaks, size_t keep, float least);
+void kbi_peaks_start_level(kbi_peaks *peaks, size_t keep, float min);
 /* Memory for a list to which at most `max_added` peaks are added. It has `keep` + `spare` places: the fewer are spare,
  * the more often the list is pruned. False when memory is out. */
 bool kbi_peaks_get(kbi_peaks *peaks, size_t keep, size_t spare, size_t max_added, kb_workspace *workspace);
-/* Drops peaks below `least`; where that frees too little room, all peaks but the `keep` strongest. */
+/* Drops peaks below `min`; where that frees too little room, all peaks but the `keep` strongest. */
 void kbi_peaks_make_room(kbi_peaks *peaks);
 /* Once `keep` are in bins above `bin`, nothing in `bin` can go on. */
 void kbi_peaks_raise(kbi_peaks *peaks);
@@ -67,10 +67,10 @@ static inline int32_t kbi_peak_bin(float response)
 /* Adding needs no memory and cannot fail. */
 static inline void kbi_peaks_add(kbi_peaks *peaks, kbi_peak peak)
 {
-    if (peak.response < peaks->least) return;
+    if (peak.response < peaks->min) return;
     if (peaks->count == peaks->room) {
         kbi_peaks_make_room(peaks);
-        if (peak.response < peaks->least) return;
+        if (peak.response < peaks->min) return;
     }
     int32_t bin = kbi_peak_bin(peak.response);
     peaks->peak[peaks->count++] = peak;

@@ -6,7 +6,6 @@
  *   grid      the image is cut into square cells, about one for every eight keypoints wanted. The strongest of every
  *             cell come first, then the second strongest of every cell, and so on, until there are n; the last round
  *             goes by strength.
- *   anms      adaptive non-maximal suppression (select_anms.c).
  *   quadtree  the strongest of each leaf of a quad-tree with n leaves (select_quadtree.c). */
 #include <math.h>
 

@@ -35,8 +35,6 @@ extern const kbi_select_rule kbi_select_rules[KBI_MAX_SELECT_RULES];
 
 size_t kbi_select_grid_bytes(const kbi_selection *s, size_t n);
 void kbi_select_grid(kbi_selection *s, size_t n);
-size_t kbi_select_anms_bytes(const kbi_selection *s, size_t n);
-void kbi_select_anms(kbi_selection *s, size_t n);
 size_t kbi_select_quadtree_bytes(const kbi_selection *s, size_t n);
 void kbi_select_quadtree(kbi_selection *s, size_t n);
 

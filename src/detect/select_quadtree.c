@@ -10,7 +10,7 @@
  * strongest. */
 #include "detect/select.h"
 
-#define LEAST_SIDE 1.0f
+#define MIN_SIDE 1.0f
 
 typedef struct quad_node {
     float left, top, right, bottom;
@@ -36,7 +36,7 @@ size_t kbi_select_quadtree_bytes(const kbi_selection *s, size_t n)
 
 static bool can_be_cut(const quad_node *node)
 {
-    return node->count > 1 && (node->right - node->left > LEAST_SIDE || node->bottom - node->top > LEAST_SIDE);
+    return node->count > 1 && (node->right - node->left > MIN_SIDE || node->bottom - node->top > MIN_SIDE);
 }
 
 /* Cuts one node and appends its parts that are not empty to `next`. */

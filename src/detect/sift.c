@@ -6,7 +6,7 @@
  *   3. Each gets its directions (histogram.c), unless stronger ones fill the list already.
  *   4. The selection picks among them; a picked one becomes a keypoint for every direction.
  *
- * Everything is 16-bit integers up to the extrema. Tasks work on bands of rows of an octave, each with a window of its
+ * Everything is 16-bit integers up to the extrema. Tasks work on strips of rows of an octave, each with a window of its
  * own, so the number of threads changes nothing. */
 #include <math.h>
 
@@ -29,7 +29,7 @@ typedef struct sift {
     const kbi_detect_kernels *kernels;
     kbi_scale_space space;
     int32_t threads;
-    int32_t octave, pieces; /* the octave that is searched, cut into `pieces` bands */
+    int32_t octave, pieces; /* the octave that is searched, cut into `pieces` strips */
     sift_task *tasks;       /* one for each thread */
     kb_keypoint *out;
 } sift;
@@ -119,7 +119,7 @@ static void search_row(const sift *s, sift_task *task, const difference_window *
     }
 }
 
-/* A band of the octave's rows. */
+/* A strip of the octave's rows. */
 static void search_task(void *context, int32_t piece)
 {
     sift *s = context;
@@ -138,13 +138,13 @@ static void search_task(void *context, int32_t piece)
     }
 }
 
-/* A band makes some rows beside its own, so each is worth a thread only when it is much larger than these. */
-#define LEAST_BAND_ROWS 64
+/* A strip makes some rows beside its own, so each is worth a thread only when it is much larger than these. */
+#define MIN_STRIP_ROWS 64
 
 static void search_octaves(sift *s)
 {
     for (s->octave = 0; s->octave < s->space.octaves; s->octave++) {
-        s->pieces = kbi_clamp_i(s->space.octave[s->octave].height / LEAST_BAND_ROWS, 1, s->threads);
+        s->pieces = kbi_clamp_i(s->space.octave[s->octave].height / MIN_STRIP_ROWS, 1, s->threads);
         kbi_parallel_run(s->job->options.parallel, s->pieces, search_task, s);
     }
 }
@@ -200,10 +200,10 @@ static kbi_candidates *gather_points(sift *s)
 /* One keypoint for every direction, strongest first, until there are max_keypoints. */
 static size_t spread_directions(sift *s, const kbi_candidates *picked, size_t n)
 {
-    size_t most = (size_t)s->job->options.max_keypoints, count = 0;
+    size_t max = (size_t)s->job->options.max_keypoints, count = 0;
     for (size_t i = 0; i < n; i++) {
         const kbi_candidate_angles *a = &picked->angles[picked->keypoints[i].class_id];
-        for (int32_t k = 0; k < a->count && count < most; k++) {
+        for (int32_t k = 0; k < a->count && count < max; k++) {
             s->out[count] = picked->keypoints[i];
             s->out[count].angle = a->angle[k];
             s->out[count++].class_id = -1;

@@ -91,7 +91,7 @@ typedef struct kbi_extremum {
 
 typedef struct kbi_extremum_limits {
     int32_t layers;
-    double contrast; /* least */
+    double contrast; /* min */
     double edge;     /* largest ratio of curvatures */
 } kbi_extremum_limits;
 

@@ -103,7 +103,7 @@ bool kbi_fit_off_plane(const fit_kind *kind, const fit_pairs *pairs, const fit_l
     double plane[FIT_MODEL], limit2 = 4 * pairs->threshold2, chance = 0;
     int32_t *off = scratch->part.slot, n = 0, inliers = 0;
     if (!find_plane(kind, pairs, limits, scratch, found, plane)) return true;
-    kbi_fit_homography.errors(plane, pairs, 0, pairs->n, scratch->error2);
+    kbi_fit_errors(&kbi_fit_homography, plane, pairs, 0, pairs->n, scratch->error2);
     for (int32_t s = 0; s < pairs->n; s++) {
         if (scratch->error2[s] <= limit2) continue;
         chance += stray_chance(scratch->error2[s], pairs->threshold2);

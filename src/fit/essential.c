@@ -202,7 +202,7 @@ bool kbi_fit_has_parallax(const fit_pairs *pairs, const fit_limits *limits, cons
         slots[count] = s;
         count += scratch->error2[s] <= pairs->threshold2;
     }
-    kbi_fit_rotation.errors(turn.model, pairs, 0, pairs->n, scratch->error2);
+    kbi_fit_errors(&kbi_fit_rotation, turn.model, pairs, 0, pairs->n, scratch->error2);
     for (int32_t k = 0; k < count; k++) {
         slots[off] = slots[k];
         off += !(scratch->error2[slots[k]] <= part.threshold2);

@@ -153,7 +153,7 @@ static void fill_report(const fit_kind *kind, const fit_pairs *pairs, const fit_
                                    : sqrt(sum / found->score.count) / pairs->frame2.scale;
 }
 
-#define SCRATCH_BYTES (6 * sizeof(double) + 2 * sizeof(int32_t)) /* per pair */
+#define SCRATCH_BYTES (7 * sizeof(double) + 2 * sizeof(int32_t)) /* per pair */
 
 /* The memory of a fit to n pairs is one block: the scratch, then what preparing takes. SIZE_MAX: more than size_t
  * holds. */
@@ -174,13 +174,14 @@ kb_status kbi_fit_measure(size_t n, kb_workspace *workspace)
     return fits ? KB_OK : KB_E_MEMORY;
 }
 
-static fit_scratch scratch_in(double *d, size_t n)
+static fit_scratch scratch_in(double *d, size_t n, bool weighted)
 {
-    int32_t *slots = (int32_t *)(d + 6 * n);
+    int32_t *slots = (int32_t *)(d + 7 * n);
     return (fit_scratch){
         .error2 = d,
         .list = {.slot = slots, .weight = d + 5 * n},
-        .part = {.x1 = d + n, .y1 = d + 2 * n, .x2 = d + 3 * n, .y2 = d + 4 * n, .slot = slots + n}};
+        .part = {.x1 = d + n, .y1 = d + 2 * n, .x2 = d + 3 * n, .y2 = d + 4 * n, .weight = weighted ? d + 6 * n : NULL,
+                 .slot = slots + n}};
 }
 
 /* The slots of the inliers into scratch->list.slot, of their places into scratch->part.slot; the errors are in
@@ -241,7 +242,7 @@ static void fit_rows(const fit_input *input, const fit_settings *settings, uint8
     fit_pairs prepared;
     fit_found found;
     size_t n = (size_t)input->n;
-    fit_scratch scratch = scratch_in((double *)(void *)memory, n);
+    fit_scratch scratch = scratch_in((double *)(void *)memory, n, settings->o.deviations);
     report->result = kbi_fit_prepare(input, &settings->o, settings->kind, memory + n * SCRATCH_BYTES, &prepared);
     if (report->result != KB_FIT_FOUND) return;
     report->result = fit_prepared(settings, &prepared, &scratch, &found);

@@ -5,7 +5,7 @@
  *     search.c    samples, tests of their models, local optimisation, when to stop
  *     refine.c    the optimum of the robust sum of squares
  *     degensac.c  fundamental and essential matrix: what to do when most of the scene is one plane
- *     verify.c    whether the inliers are more than chance explains
+ *     chance.c    whether the inliers are more than chance explains
  *     fit.c       the public call
  *
  * Each geometry has a file with its mathematics and a fit_kind, the struct of functions that the search calls:
@@ -47,6 +47,7 @@ typedef struct fit_pairs {
     int32_t n;
     double *x1, *y1, *x2, *y2;
     double *z1; /* pose only: Z of the scene points; else NULL */
+    double *weight; /* of the squared error of each pair; NULL: 1 */
     float *rough; /* the same coordinates as floats, n of each in this order, for kind->count_near; else NULL */
     fit_input input; /* the caller's pairs */
     int32_t *origin; /* the index of each pair in `input` */
@@ -55,7 +56,7 @@ typedef struct fit_pairs {
     double z;          /* pose: the third coordinate of the centre of frame1 */
     double pixel;      /* px of image 2 per normalised unit */
     double threshold2; /* the squared threshold of an inlier, in normalised units of image 2 */
-    double chance;     /* probability that an outlier is an inlier of a given model by chance */
+    double chance;     /* mean probability that an outlier is an inlier of a given model by chance */
     double candidates; /* matches before a filter chose, per pair given; 1: nothing chose */
     double looks;      /* how many fits the caller makes to take the best one, at least 1 */
     double place;      /* px within which, in both images, pairs are one place */
@@ -189,7 +190,7 @@ typedef struct fit_found {
     double model[FIT_MODEL];
     fit_score score;
     int32_t iterations;
-    int32_t places; /* how many different places the inliers are (verify.c) */
+    int32_t places; /* how many different places the inliers are (chance.c) */
     bool measured; /* the model is retracted, and its errors are in scratch->error2 */
 } fit_found;
 
@@ -213,6 +214,7 @@ static inline void kbi_fit_part_add(fit_pairs *part, const fit_pairs *pairs, int
 {
     part->x1[part->n] = pairs->x1[s], part->y1[part->n] = pairs->y1[s];
     part->x2[part->n] = pairs->x2[s], part->y2[part->n] = pairs->y2[s];
+    if (part->weight) part->weight[part->n] = pairs->weight ? pairs->weight[s] : 1;
     part->slot[part->n] = part->n;
     part->n++;
 }
@@ -224,8 +226,13 @@ fit_score kbi_fit_score(const fit_kind *kind, const fit_pairs *pairs, const doub
 /* Iterated least squares with a shrinking threshold; takes the result over into found when it is better. */
 void kbi_fit_optimise(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch,
                      fit_found *found);
-/* Appends the slots from..to-1 with an error within the cutoff, with Tukey's weights; error2[0] is slot `from`'s. */
-void kbi_fit_list(const double *error2, int32_t from, int32_t to, double cutoff2, fit_list *list);
+/* The squared errors of slots from..to-1 by the weights of the pairs into error2[0..]. */
+void kbi_fit_errors(const fit_kind *kind, const double *model, const fit_pairs *pairs, int32_t from, int32_t to,
+                    double *error2);
+/* Appends the slots from..to-1 with an error within the cutoff, with Tukey's weights by those of the pairs; error2[0]
+ * is slot `from`'s. */
+void kbi_fit_list(const fit_pairs *pairs, const double *error2, int32_t from, int32_t to, double cutoff2,
+                  fit_list *list);
 
 /* ---- refine.c ---- */
 
@@ -235,7 +242,7 @@ bool kbi_fit_step(const fit_kind *kind, const fit_normal *around, double damping
 /* Moves found->model to the nearest optimum of the cost. */
 void kbi_fit_refine(const fit_kind *kind, const fit_pairs *pairs, const fit_scratch *scratch, fit_found *found);
 
-/* ---- verify.c ---- */
+/* ---- chance.c ---- */
 
 /* Whether k inliers of n pairs are more than chance explains, for a model through m pairs and one of `looks`. */
 bool kbi_fit_meaningful(int32_t n, int32_t k, int32_t m, double chance, double looks);

@@ -7,6 +7,8 @@
 
 #define FEW 31  /* points that give the frame of an image */
 #define FAR 1e6 /* as good as at infinity, in rays */
+#define LEAST_TIMES 0.8 /* of the threshold; no pair is much more exact, since noise of the image is not all there is */
+#define MOST_TIMES 4.0
 
 /* The first coordinate of point 1, or of point 2, of correspondence i. */
 static const double *point_of(const fit_input *input, int32_t i, bool second)
@@ -277,6 +279,34 @@ static void fill_pairs(const fit_input *input, const int32_t *order, const kb_fi
     }
 }
 
+/* ---- weights ---- */
+
+/* The median of the deviations that are positive, of the pairs in order[]; 0 when none is. */
+static double median_deviation(const float *deviations, const int32_t *order, int32_t n, uint64_t *entries)
+{
+    size_t count = 0;
+    for (int32_t k = 0; k < n; k++) {
+        float d = deviations[order[k]];
+        if (d > 0 && d <= FLT_MAX) entries[count++] = (uint64_t)kbi_float_order(d) << 32 | (uint32_t)order[k];
+    }
+    kbi_sort_upper(entries, entries + n, count);
+    return count ? (double)deviations[(uint32_t)entries[count / 2]] : 0;
+}
+
+/* Weights by the deviations, and the mean chance of pairs whose thresholds differ. */
+static void fill_weights(const float *deviations, double threshold, const fit_kind *kind, uint64_t *entries,
+                         const int32_t *order, fit_pairs *out)
+{
+    double median = median_deviation(deviations, order, out->n, entries), sum = 0;
+    for (int32_t s = 0; s < out->n; s++) {
+        double d = deviations[out->origin[s]], times = d > 0 && d <= FLT_MAX && median > 0 ? d / median : 1;
+        times = times < LEAST_TIMES ? LEAST_TIMES : times > MOST_TIMES ? MOST_TIMES : times;
+        out->weight[s] = 1 / (times * times);
+        sum += kind->chance(times * threshold);
+    }
+    out->chance = sum / out->n < 0.5 ? sum / out->n : 0.5;
+}
+
 static void fill_rough(const fit_pairs *out)
 {
     const double *from[4] = {out->x1, out->y1, out->x2, out->y2};
@@ -312,27 +342,28 @@ static size_t table_size(size_t n)
 
 size_t kbi_fit_prepare_bytes(size_t n)
 {
-    uint64_t each = 5 * sizeof(double) + 3 * sizeof(int32_t) + 4 * sizeof(float);
+    uint64_t each = 6 * sizeof(double) + 3 * sizeof(int32_t) + 4 * sizeof(float);
     uint64_t bytes = n * each + 2 * (uint64_t)table_size(n) * sizeof(int32_t);
     return bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;
 }
 
-static prepare_buffers buffers_in(double *d, const fit_input *input, fit_pairs *out)
+static prepare_buffers buffers_in(double *d, const fit_input *input, bool weighted, fit_pairs *out)
 {
     size_t count = (size_t)input->n, size = table_size(count);
-    int32_t *table = (int32_t *)(d + 5 * count), *order = table + 2 * size;
+    int32_t *table = (int32_t *)(d + 6 * count), *order = table + 2 * size;
     out->x1 = d, out->y1 = d + count, out->x2 = d + 2 * count, out->y2 = d + 3 * count;
     out->z1 = input->stride == 5 ? d + 4 * count : NULL;
+    out->weight = weighted ? d + 5 * count : NULL;
     out->origin = order + count, out->slot = order + 2 * count;
     out->rough = (float *)(order + 3 * count);
-    return (prepare_buffers){order, (uint64_t *)(d + 5 * count), table, size};
+    return (prepare_buffers){order, (uint64_t *)(d + 6 * count), table, size};
 }
 
 kb_fit_result kbi_fit_prepare(const fit_input *input, const kb_fit_options *options, const fit_kind *kind,
                               void *memory, fit_pairs *out)
 {
     int32_t kept = 0;
-    prepare_buffers r = buffers_in(memory, input, out);
+    prepare_buffers r = buffers_in(memory, input, options->deviations, out);
     for (int32_t i = 0; i < input->n; i++) {
         r.order[kept] = i;
         kept += finite_row(input, i);
@@ -359,6 +390,7 @@ kb_fit_result kbi_fit_prepare(const fit_input *input, const kb_fit_options *opti
     out->threshold2 = threshold * threshold;
     out->chance = kind->chance(spread) < 0.5 ? kind->chance(spread) : 0.5;
     fill_pairs(input, r.order, options, kind, out);
+    if (out->weight) fill_weights(options->deviations, spread, kind, r.entries, r.order, out);
     if (kind->count_near) fill_rough(out);
     return KB_FIT_FOUND;
 }

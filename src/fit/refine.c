@@ -71,7 +71,7 @@ void kbi_fit_refine(const fit_kind *kind, const fit_pairs *pairs, const fit_scra
         double next[FIT_MODEL];
         if (moved) { /* error2 belongs to the model */
             fit_list list = scratch->list;
-            kbi_fit_list(scratch->error2, 0, pairs->n, FIT_CUTOFF2 * pairs->threshold2, &list);
+            kbi_fit_list(pairs, scratch->error2, 0, pairs->n, FIT_CUTOFF2 * pairs->threshold2, &list);
             if (list.n <= kind->sample) return;
             kind->normal(found->model, pairs, &list, &here);
         }

@@ -60,6 +60,13 @@ static void score_add(fit_score *sum, const double *error2, int32_t n, double th
     sum->count += (int32_t)sum_by_four(count, n);
 }
 
+void kbi_fit_errors(const fit_kind *kind, const double *model, const fit_pairs *pairs, int32_t from, int32_t to,
+                    double *error2)
+{
+    kind->errors(model, pairs, from, to, error2);
+    for (int32_t s = from; s < to && pairs->weight; s++) error2[s - from] *= pairs->weight[s];
+}
+
 /* Of all pairs, given their errors. */
 static fit_score score_all(const fit_kind *kind, const fit_pairs *pairs, const double *model, double *error2)
 {
@@ -72,18 +79,19 @@ static fit_score score_all(const fit_kind *kind, const fit_pairs *pairs, const d
 
 fit_score kbi_fit_score(const fit_kind *kind, const fit_pairs *pairs, const double *model, const fit_scratch *scratch)
 {
-    kind->errors(model, pairs, 0, pairs->n, scratch->error2);
+    kbi_fit_errors(kind, model, pairs, 0, pairs->n, scratch->error2);
     return score_all(kind, pairs, model, scratch->error2);
 }
 
-void kbi_fit_list(const double *error2, int32_t from, int32_t to, double cutoff2, fit_list *list)
+void kbi_fit_list(const fit_pairs *pairs, const double *error2, int32_t from, int32_t to, double cutoff2,
+                  fit_list *list)
 {
     double inverse = 1 / cutoff2;
     int32_t n = list->n;
     for (int32_t i = from; i < to; i++) {
         double left = 1 - error2[i - from] * inverse;
         list->slot[n] = i;
-        list->weight[n] = left * left;
+        list->weight[n] = pairs->weight ? pairs->weight[i] * left * left : left * left;
         n += left > 0;
     }
     list->n = n;
@@ -118,7 +126,7 @@ static sprt sprt_for(double wrong, double good)
  * costs 1. While no right model is known, most models are dropped here, before they are scored. */
 static bool costs_too_much(const fit_kind *kind, const fit_pairs *pairs, const double *model, double worst_cost)
 {
-    return kind->count_near && pairs->rough && worst_cost < pairs->n &&
+    return kind->count_near && pairs->rough && !pairs->weight && worst_cost < pairs->n &&
            kind->count_near(model, pairs) <= pairs->n - worst_cost;
 }
 
@@ -129,7 +137,7 @@ static bool score_below(const fit_kind *kind, const fit_pairs *pairs, const doub
     fit_score sum = {0, 0};
     for (int32_t from = 0; from < pairs->n; from += BLOCK) {
         int32_t to = kbi_min_i(from + BLOCK, pairs->n);
-        kind->errors(model, pairs, from, to, scratch->error2 + from);
+        kbi_fit_errors(kind, model, pairs, from, to, scratch->error2 + from);
         score_add(&sum, scratch->error2 + from, to - from, pairs->threshold2);
         if (sum.cost >= worst_cost || sum.count < line.slope * to - line.start) return false;
     }
@@ -140,7 +148,7 @@ static bool score_below(const fit_kind *kind, const fit_pairs *pairs, const doub
 
 /* ---- samples ---- */
 
-typedef struct sampler {
+typedef struct prosac {
     uint64_t random;
     int32_t total;    /* pairs */
     int32_t size;     /* of a sample */
@@ -149,11 +157,11 @@ typedef struct sampler {
     int32_t end;      /* n does not grow beyond the prefix that decides about stopping */
     double growth;    /* T_n */
     int32_t until;    /* T'_n: the number of the last sample of this n */
-} sampler;
+} prosac;
 
-static sampler sampler_start(const fit_kind *kind, int32_t total, const fit_limits *limits)
+static prosac prosac_start(const fit_kind *kind, int32_t total, const fit_limits *limits)
 {
-    sampler s = {.random = limits->seed, .total = total, .size = kind->sample, .prefix = total, .end = total};
+    prosac s = {.random = limits->seed, .total = total, .size = kind->sample, .prefix = total, .end = total};
     s.fair = kind->epipolar ? 4 : 8;
     if (!limits->by_rank) return s;
     s.prefix = s.size;
@@ -163,7 +171,7 @@ static sampler sampler_start(const fit_kind *kind, int32_t total, const fit_limi
     return s;
 }
 
-static void sampler_grow(sampler *s, int32_t number)
+static void prosac_grow(prosac *s, int32_t number)
 {
     while (number > s->until && s->prefix < s->end) {
         double next = s->growth * (s->prefix + 1) / (s->prefix + 1 - s->size);
@@ -176,11 +184,11 @@ static void sampler_grow(sampler *s, int32_t number)
 
 /* Sample number 1, 2, ... as slots. While n grows, its newest pair is in every sample; but some samples come out of
  * all pairs, in case that their order misleads. */
-static void sampler_draw(sampler *s, int32_t number, const int32_t *slot, int32_t *sample)
+static void prosac_draw(prosac *s, int32_t number, const int32_t *slot, int32_t *sample)
 {
     int32_t ranks[FIT_MAX_SAMPLE], count = 0, from = s->prefix;
     if (s->growth > 0) {
-        sampler_grow(s, number);
+        prosac_grow(s, number);
         from = s->prefix;
         if (number % s->fair == 0) from = s->total;
         else if (number <= s->until && from > s->size) ranks[count++] = --from;
@@ -246,7 +254,7 @@ static int32_t samples_for_least(const fit_kind *kind, const fit_pairs *pairs, c
 
 /* After which sample to stop, given the errors of the best model in scratch->error2. */
 static int32_t stop_after(const fit_kind *kind, const fit_pairs *pairs, const fit_limits *limits,
-                          const fit_scratch *scratch, sampler *s)
+                          const fit_scratch *scratch, prosac *s)
 {
     int32_t inliers = 0, best_n = 0, best_inliers = 0,
             first = limits->by_rank ? kbi_min_i(LEAST_PREFIX, pairs->n) : pairs->n;
@@ -275,8 +283,8 @@ static fit_list list_few(const fit_kind *kind, const fit_pairs *pairs, const dou
     fit_list list = scratch->list;
     for (int32_t from = 0; from < pairs->n && list.n < FEW_PAIRS; from += BLOCK) {
         int32_t to = kbi_min_i(from + BLOCK, pairs->n);
-        kind->errors(model, pairs, from, to, scratch->error2);
-        kbi_fit_list(scratch->error2, from, to, cutoff2, &list);
+        kbi_fit_errors(kind, model, pairs, from, to, scratch->error2);
+        kbi_fit_list(pairs, scratch->error2, from, to, cutoff2, &list);
     }
     return list;
 }
@@ -315,14 +323,14 @@ void kbi_fit_search(const fit_kind *kind, const fit_pairs *pairs, const fit_limi
 {
     double models[FIT_MAX_MODELS][FIT_MODEL], record = pairs->n;
     int32_t sample[FIT_MAX_SAMPLE], stop = limits->max_iterations, number = 0, max = limits->max_iterations;
-    sampler s = sampler_start(kind, pairs->n, limits);
+    prosac s = prosac_start(kind, pairs->n, limits);
     sprt line = sprt_for(kind->beta, 0);
     memset(models, 0, sizeof models);
     memset(found, 0, sizeof *found);
     found->score.cost = pairs->n;
     while (number < stop && number < max) {
         if (number == FEW_SAMPLES && limits->believable) max = samples_for_least(kind, pairs, limits, scratch);
-        sampler_draw(&s, ++number, pairs->slot, sample);
+        prosac_draw(&s, ++number, pairs->slot, sample);
         int32_t count = kind->solve(pairs, sample, models);
         for (int32_t m = 0; m < count; m++) {
             fit_score score;

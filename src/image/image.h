@@ -61,9 +61,6 @@ void kbi_pyramid_make(kbi_pyramid *levels, const struct kbi_image_kernels *kerne
 
 /* Gets and makes levels on this thread. */
 kb_status kbi_pyramid_build(kbi_pyramid *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace);
-/* One level at a time, by level: made out of the one two before, in its place. */
-kb_status kbi_pyramid_single(kbi_pyramid *levels, const kb_image *gray, kb_workspace *workspace);
-void kbi_pyramid_advance(const kbi_pyramid *levels, const struct kbi_image_kernels *kernels, int32_t level);
 
 /* ---- integral image ---- (width + 1) x (height + 1) sums modulo 2^32: a box's sum is exact whenever it is below
  * 2^32, for images of any size. */

@@ -17,17 +17,18 @@ static void shrink_two_thirds_c(const uint8_t *heavy, const uint8_t *light, int3
     }
 }
 
-static void plan_c(const kb_keypoint *keypoints, int32_t n, double width_scale, kbi_grid grid,
+static void plan_c(const kb_keypoint *keypoints, const uint32_t *which, int32_t n, double width_scale, kbi_grid grid,
                    const kbi_pyramid *levels, kbi_sampling *samplings, uint8_t *flags)
 {
     const int32_t octaves = grid.octaves;
     for (int32_t i = 0; i < n; i++, samplings += octaves) {
-        double width = width_scale * (double)keypoints[i].size;
-        uint8_t all = kbi_sampling_plan(samplings, &keypoints[i], width, grid, levels);
+        const kb_keypoint *keypoint = &keypoints[which[i]];
+        double width = width_scale * (double)keypoint->size;
+        uint8_t all = kbi_sampling_plan(samplings, keypoint, width, grid, levels);
         bool usable = samplings->level >= 0;
         if (octaves > 1) all &= (uint8_t)~KB_KP_SMALL;
         for (int32_t k = 1; k < octaves; k++) {
-            uint8_t one = kbi_sampling_plan(&samplings[k], &keypoints[i], width / (1 << k), grid, levels);
+            uint8_t one = kbi_sampling_plan(&samplings[k], keypoint, width / (1 << k), grid, levels);
             if (!usable) samplings[k].level = -1;
             else all |= one & (k == KBI_SMALL_OCTAVE ? KB_KP_BORDER | KB_KP_SMALL : KB_KP_BORDER);
         }
@@ -35,14 +36,12 @@ static void plan_c(const kb_keypoint *keypoints, int32_t n, double width_scale, 
     }
 }
 
-static void sample_c(const kbi_sampling *samplings, const uint32_t *which, int32_t n, kbi_grid grid,
-                     const kbi_pyramid *levels, uint8_t *grids)
+static void sample_c(const kbi_sampling *samplings, int32_t n, kbi_grid grid, const kbi_pyramid *levels, uint8_t *grids)
 {
     const size_t bytes = (size_t)(grid.side * grid.side), octaves = (size_t)grid.octaves;
     for (size_t i = 0; i < (size_t)n; i++)
         for (size_t k = 0; k < octaves; k++)
-            kbi_sample_patch(&samplings[(which ? which[i] : i) * octaves + k], grid.side, levels,
-                             grids + (k * (size_t)n + i) * bytes);
+            kbi_sample_patch(samplings++, grid.side, levels, grids + (k * (size_t)n + i) * bytes);
 }
 
 const kbi_image_kernels kbi_image_kernels_c = {.batch = 4, /* more gains nothing: patches go one after the other */

@@ -27,14 +27,13 @@ typedef struct kbi_image_kernels {
     void (*shrink_half)(const uint8_t *upper, const uint8_t *lower, int32_t n, uint8_t *out);
     /* 2n pixels from 3n: the mean over 1.5 x 1.5, where the heavy row has twice the weight of the light one. */
     void (*shrink_two_thirds)(const uint8_t *heavy, const uint8_t *light, int32_t n, uint8_t *out);
-    /* kbi_sampling_plan for n keypoints with regions width_scale x size wide: n x octaves samplings, per
-     * keypoint the whole region first. flags is not NULL. */
-    void (*plan)(const kb_keypoint *keypoints, int32_t n, double width_scale, kbi_grid grid, const kbi_pyramid *levels,
-                 kbi_sampling *samplings, uint8_t *flags);
-    /* kbi_sample_patch for n keypoints, which[i] each or, where that is NULL, i; samplings are as `plan` gives them.
-     * Octave k of the i-th of them becomes grid k n + i. */
-    void (*sample)(const kbi_sampling *samplings, const uint32_t *which, int32_t n, kbi_grid grid,
-                   const kbi_pyramid *levels, uint8_t *grids);
+    /* kbi_sampling_plan for n keypoints, which[i] each, with regions width_scale x size wide: n x octaves samplings,
+     * per keypoint the whole region first, and n flags. */
+    void (*plan)(const kb_keypoint *keypoints, const uint32_t *which, int32_t n, double width_scale, kbi_grid grid,
+                 const kbi_pyramid *levels, kbi_sampling *samplings, uint8_t *flags);
+    /* kbi_sample_patch for n keypoints; samplings are as `plan` gives them. Octave k of keypoint i becomes grid
+     * k n + i. */
+    void (*sample)(const kbi_sampling *samplings, int32_t n, kbi_grid grid, const kbi_pyramid *levels, uint8_t *grids);
     /* Row y of a warped image (warp_rows.h). */
     void (*warp_row)(const kbi_warp *warp, int32_t y, uint8_t *out);
 } kbi_image_kernels;

@@ -31,12 +31,12 @@ void kbi_pyramid_plan(kbi_pyramid *levels, const kb_image *gray)
     levels->stride[0] = gray->stride;
 }
 
-/* Levels are made in bands of BAND image rows, all levels of a band one after the other while its pixels are in the
- * cache. A band has a whole number of rows of the levels up to BANDED, so bands need nothing from each other. */
-#define BAND 96
-#define BANDED 11
+/* Levels are made in strips of STRIP image rows, all levels of a strip one after the other while its pixels are in the
+ * cache. A strip has a whole number of rows of the levels up to IN_STRIPS, so strips need nothing from each other. */
+#define STRIP 96
+#define IN_STRIPS 11
 
-static int32_t rows_of_band(int32_t level) { return (level & 1 ? BAND * 2 / 3 : BAND) >> (level / 2); }
+static int32_t rows_of_strip(int32_t level) { return (level & 1 ? STRIP * 2 / 3 : STRIP) >> (level / 2); }
 
 static const uint8_t *level_row(const kbi_pyramid *l, int32_t level, int32_t y)
 {
@@ -96,7 +96,7 @@ kb_status kbi_pyramid_get(kbi_pyramid *levels, const kb_image *gray, int32_t mar
 {
     kbi_pyramid_plan(levels, gray);
     for (int32_t i = 1; i < KBI_PYRAMID_LEVELS; i++) {
-        const int32_t around = levels->margin[i] = i <= BANDED ? margin : 0;
+        const int32_t around = levels->margin[i] = i <= IN_STRIPS ? margin : 0;
         const ptrdiff_t stride = levels->stride[i] = stride_for(levels->width[i] + 2 * around);
         uint8_t *data = kbi_workspace_array(workspace, (size_t)stride, (size_t)(levels->height[i] + 2 * around));
         if (!data) return KB_E_MEMORY;
@@ -105,29 +105,16 @@ kb_status kbi_pyramid_get(kbi_pyramid *levels, const kb_image *gray, int32_t mar
     return KB_OK;
 }
 
-kb_status kbi_pyramid_single(kbi_pyramid *levels, const kb_image *gray, kb_workspace *workspace)
-{
-    kbi_pyramid_plan(levels, gray);
-    uint8_t *data = kbi_workspace_array(workspace, (size_t)levels->stride[1], (size_t)levels->height[1]);
-    for (int32_t i = 1; i < KBI_PYRAMID_LEVELS; i++) levels->data[i] = levels->made[i] = data;
-    return data ? KB_OK : KB_E_MEMORY;
-}
-
-void kbi_pyramid_advance(const kbi_pyramid *levels, const kbi_image_kernels *kernels, int32_t level)
-{
-    build_rows(levels, kernels, level, 0, levels->height[level]);
-}
-
-typedef struct band_job {
+typedef struct strip_job {
     const kbi_pyramid *levels;
     const kbi_image_kernels *kernels;
-} band_job;
+} strip_job;
 
-static void make_band(void *context, int32_t band)
+static void make_strip(void *context, int32_t strip)
 {
-    const band_job *job = context;
-    for (int32_t i = 1; i <= BANDED; i++) {
-        int32_t rows = rows_of_band(i), from = band * rows;
+    const strip_job *job = context;
+    for (int32_t i = 1; i <= IN_STRIPS; i++) {
+        int32_t rows = rows_of_strip(i), from = strip * rows;
         if (job->levels->wanted >> i & 1)
             build_rows(job->levels, job->kernels, i, from, kbi_min_i(from + rows, job->levels->height[i]));
     }
@@ -139,10 +126,10 @@ void kbi_pyramid_make(kbi_pyramid *levels, const kbi_image_kernels *kernels, uin
     for (int32_t i = KBI_PYRAMID_LEVELS - 1; i > 2; i--)
         if (wanted >> i & 1) wanted |= (uint32_t)1 << (i - 2);
     levels->wanted = wanted;
-    band_job job = {levels, kernels};
-    if (wanted >> 1) kbi_parallel_run(parallel, (levels->height[0] + BAND - 1) / BAND, make_band, &job);
-    for (int32_t i = BANDED + 1; i < KBI_PYRAMID_LEVELS; i++)
-        if (wanted >> i & 1) kbi_pyramid_advance(levels, kernels, i);
+    strip_job job = {levels, kernels};
+    if (wanted >> 1) kbi_parallel_run(parallel, (levels->height[0] + STRIP - 1) / STRIP, make_strip, &job);
+    for (int32_t i = IN_STRIPS + 1; i < KBI_PYRAMID_LEVELS; i++)
+        if (wanted >> i & 1) build_rows(levels, kernels, i, 0, levels->height[i]);
 }
 
 kb_status kbi_pyramid_build(kbi_pyramid *levels, const kb_image *gray, uint32_t wanted, kb_workspace *workspace)

@@ -238,7 +238,20 @@ static kb_status verify_best(const query *q, const kb_features *f, kb_workspace 
  *
  * Quantisation gives some matching rows different words, so a picture among clutter can be far down the list. Therefore
  * SAMPLE_ROWS rows of the query are matched with POOL x verify images. The most similar images move to the front; the
- * others stay in the order of their scores. */
+ * others stay in the order of their scores. A photograph of clutter has a mutual match with every image for many of its
+ * rows, of which few are right but near: so the similarity of a match is cubed. */
+
+static kb_status cubed_similarity(const query *q, kb_workspace *ws, uint32_t **cubed)
+{
+    size_t n = 8 * q->index->vocabulary->row_bytes + 1;
+    *cubed = kbi_workspace_array(ws, n, sizeof **cubed);
+    if (!*cubed) return KB_E_MEMORY;
+    for (size_t h = 0; h < n; h++) {
+        uint64_t one = q->similarity[h];
+        (*cubed)[h] = (uint32_t)(one * one / KBI_SIMILARITY_ONE * one / KBI_SIMILARITY_ONE);
+    }
+    return KB_OK;
+}
 
 static kb_status sample_rows(const kb_features *f, kb_workspace *ws, kb_features *sample)
 {
@@ -275,13 +288,15 @@ static kb_status take_similar(const query *q, const kb_features *f, kb_workspace
     kb_features sample;
     kb_index_result *pool = kbi_workspace_array(ws, room, sizeof *pool);
     double *similarity = kbi_workspace_array(ws, sampled, sizeof *similarity);
+    uint32_t *cubed = NULL;
     kb_status status = pool && similarity ? sample_rows(f, ws, &sample) : KB_E_MEMORY;
+    if (status == KB_OK) status = cubed_similarity(q, ws, &cubed);
     if (status != KB_OK) return status;
     size_t n = take_best(q, pool, room);
     if (sampled > n) sampled = n;
     for (size_t i = 0; i < sampled && status == KB_OK; i++) {
         size_t mark = kbi_workspace_mark(ws);
-        status = kbi_index_exact(q->index, &sample, pool[i].position, q->similarity, ws, &similarity[i]);
+        status = kbi_index_exact(q->index, &sample, pool[i].position, cubed, ws, &similarity[i]);
         kbi_workspace_rewind(ws, mark);
     }
     if (status != KB_OK) return status;

@@ -7,8 +7,6 @@
 
 #define HEADER 52
 #define VERSION 1
-#define BOX_ROW 12
-#define HASH_ROW KBI_TABLE_ROW_MAX
 static const uint8_t magic[8] = {0x8b, 'K', 'B', 'M', '\r', '\n', 0x1a, '\n'};
 
 /* The CRC-32 of zlib and PNG, bit by bit: model files are small. */
@@ -26,22 +24,22 @@ static uint32_t crc32_of(const uint8_t *data, size_t size)
 
 static size_t table_bytes(kb_kind kind, int32_t bits)
 {
-    size_t row = kbi_kind_has_boxes(kind) ? BOX_ROW : kind == KB_KIND_HASHSIFT ? HASH_ROW : 0;
-    return row * (size_t)bits;
+    return kbi_kind_of(kind)->table_row * (size_t)bits;
 }
 
 size_t kbi_table_row_write(const kb_model_spec *spec, int32_t bit, uint8_t *to)
 {
+    if (kbi_kind_of(spec->kind)->table_row == 0) return 0;
     if (!kbi_kind_has_boxes(spec->kind)) {
         kbi_put_u32(to, (uint32_t)spec->bias[bit]);
         memcpy(to + 4, spec->weights + (size_t)bit * KB_SIFT_VALUES, KB_SIFT_VALUES);
-        return HASH_ROW;
+        return KBI_PROJECTION_ROW;
     }
     const kb_box_pair *p = &spec->boxes[bit];
     const uint8_t row[8] = {p->channel1, p->x1, p->y1, p->radius1, p->channel2, p->x2, p->y2, p->radius2};
     memcpy(to, row, 8);
     kbi_put_f32(to + 8, p->threshold);
-    return BOX_ROW;
+    return KBI_BOX_ROW;
 }
 
 /* Reads the table into freshly allocated arrays of spec; false when memory is out. */
@@ -52,7 +50,7 @@ static bool read_table(kb_model_spec *spec, const uint8_t *from, const kb_alloca
         kb_box_pair *boxes = kbi_allocate(allocator, bits * sizeof *boxes);
         spec->boxes = boxes;
         if (!boxes) return false;
-        for (size_t i = 0; i < bits; i++, from += BOX_ROW)
+        for (size_t i = 0; i < bits; i++, from += KBI_BOX_ROW)
             boxes[i] = (kb_box_pair){from[0], from[1], from[2], from[3],          from[4],
                                      from[5], from[6], from[7], kbi_get_f32(from + 8)};
     } else if (spec->kind == KB_KIND_HASHSIFT) {
@@ -61,7 +59,7 @@ static bool read_table(kb_model_spec *spec, const uint8_t *from, const kb_alloca
         spec->weights = weights;
         spec->bias = bias;
         if (!weights || !bias) return false;
-        for (size_t i = 0; i < bits; i++, from += HASH_ROW) {
+        for (size_t i = 0; i < bits; i++, from += KBI_PROJECTION_ROW) {
             bias[i] = (int32_t)kbi_get_u32(from);
             memcpy(weights + i * KB_SIFT_VALUES, from + 4, KB_SIFT_VALUES);
         }
@@ -143,7 +141,7 @@ static kb_status read_fields(kb_model_spec *spec, const uint8_t *data, char *str
     spec->threshold_low = (int32_t)(kbi_get_u32(data + 28) >> 8 & 0xfff);
     spec->threshold_high = (int32_t)(kbi_get_u32(data + 28) >> 20);
     spec->ratio = kbi_get_f32(data + 48);
-    if (spec->kind < KB_KIND_BAD || spec->kind > KB_KIND_ROOTSIFT || spec->bits < 0 || spec->bits > KB_MAX_BITS)
+    if (!kbi_kind_of(spec->kind) || spec->bits < 0 || spec->bits > KB_MAX_BITS)
         return kbi_fail_at(error, KB_E_TABLE, "kind", -1, "kind %d with %d bits is not possible", (int)spec->kind,
                            (int)spec->bits);
     if (table != table_bytes(spec->kind, spec->bits))

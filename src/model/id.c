@@ -4,19 +4,6 @@
 #include "common/bytes.h"
 #include "model/model.h"
 
-/* Revision of the arithmetic per kind and sampler. A change of code that gives other bits for the same tables adds one
- * here, so that old and new rows are never taken for each other; tests/hash then shows the new bits. */
-static const uint32_t revisions[][KB_SAMPLER_CELLS + 1] = {
-    /*                patch, image, octaves, cells */
-    [KB_KIND_BAD] =      { 0,     0,     0,       0 },
-    [KB_KIND_BAG] =      { 0,     0,     0,       0 },
-    [KB_KIND_HASHSIFT] = { 0,     0,     0,       0 },
-    [KB_KIND_SIFT] =     { 0,     0,     0,       0 },
-    [KB_KIND_ROOTSIFT] = { 0,     0,     0,       0 },
-};
-
-uint32_t kbi_model_revision(kb_kind kind, kb_sampler sampler) { return revisions[kind][sampler]; }
-
 static uint64_t hash_word(uint64_t hash, uint32_t w)
 {
     const uint8_t bytes[4] = {(uint8_t)w, (uint8_t)(w >> 8), (uint8_t)(w >> 16), (uint8_t)(w >> 24)};

@@ -5,21 +5,6 @@
 
 #include "model/model.h"
 
-const char *kbi_kind_name(kb_kind kind)
-{
-    static const char *const names[] = {"?", [KB_KIND_BAD] = "bad", [KB_KIND_BAG] = "bag",
-                                        [KB_KIND_HASHSIFT] = "hashsift", [KB_KIND_SIFT] = "sift",
-                                        [KB_KIND_ROOTSIFT] = "rootsift"};
-    return names[(uint32_t)kind < KBI_COUNT(names) ? kind : 0];
-}
-
-const char *kbi_sampler_name(kb_sampler sampler)
-{
-    static const char *const names[] = {[KB_SAMPLER_PATCH] = "patch", [KB_SAMPLER_IMAGE] = "image",
-                                        [KB_SAMPLER_OCTAVES] = "octaves", [KB_SAMPLER_CELLS] = "cells"};
-    return (uint32_t)sampler < KBI_COUNT(names) ? names[sampler] : "?";
-}
-
 float kb_model_scale(const kb_model *model, const char *preset)
 {
     float scale = kbi_preset_scale(preset);
@@ -93,16 +78,14 @@ static kb_status check_projection(const kb_model_spec *spec, kb_error *error)
 
 static kb_status check_sampler(const kb_model_spec *spec, kb_error *error)
 {
-    static const uint32_t kinds[] = {[KB_SAMPLER_PATCH] = ~(1u << KB_KIND_BAG), [KB_SAMPLER_IMAGE] = 1u << KB_KIND_BAD,
-                                     [KB_SAMPLER_OCTAVES] = 1u << KB_KIND_BAG, [KB_SAMPLER_CELLS] = 1u << KB_KIND_BAD};
-    if ((uint32_t)spec->sampler < KBI_COUNT(kinds) && kinds[spec->sampler] >> spec->kind & 1) return KB_OK;
+    if ((uint32_t)spec->sampler < KBI_SAMPLERS && kbi_kind_of(spec->kind)->samplers >> spec->sampler & 1) return KB_OK;
     return kbi_fail_at(error, KB_E_TABLE, "sampler", -1, "sampler %d does not go with %s", (int)spec->sampler,
                        kbi_kind_name(spec->kind));
 }
 
 static kb_status check_spec(const kb_model_spec *spec, kb_error *error)
 {
-    if (spec->kind < KB_KIND_BAD || spec->kind > KB_KIND_ROOTSIFT)
+    if (!kbi_kind_of(spec->kind))
         return kbi_fail_at(error, KB_E_TABLE, "kind", -1, "no kind of model has the number %d", (int)spec->kind);
     if (!kbi_kind_built(spec->kind))
         return kbi_fail_at(error, KB_E_KIND, "kind", -1, "this build has BAD alone, not %s", kbi_kind_name(spec->kind));
@@ -114,7 +97,7 @@ static kb_status check_spec(const kb_model_spec *spec, kb_error *error)
     if (spec->sift_support != 0 && !(spec->sift_support >= 0.1f && spec->sift_support <= 10.0f))
         return kbi_fail_at(error, KB_E_TABLE, "sift_support", -1, "SIFT support %g is not between 0.1 and 10",
                            (double)spec->sift_support);
-    bool binary = kbi_kind_is_binary(spec->kind);
+    bool binary = kbi_kind_of(spec->kind)->binary;
     if (binary ? spec->bits < 8 || spec->bits > KB_MAX_BITS || spec->bits % 8 : spec->bits != 0)
         return kbi_fail_at(error, KB_E_TABLE, "bits", -1, "%d bits: %s", (int)spec->bits,
                            binary ? "must be a multiple of 8, from 8 to 1024"
@@ -317,11 +300,11 @@ kb_status kb_model_create(const kb_model_spec *given, const kb_allocator *alloca
         kb_model_free(model);
         return kbi_fail(error, KB_E_MEMORY, "out of memory");
     }
-    model->id = kbi_model_id(&model->spec, kbi_model_revision(spec.kind, spec.sampler));
+    model->id = kbi_model_id(&model->spec, kbi_kind_of(spec.kind)->revision[spec.sampler]);
     if (kbi_kind_has_boxes(spec.kind))
         for (int32_t k = 0; k < model->grid.octaves; k++) prepare_table(model, k);
     if (kbi_kind_built(KB_KIND_HASHSIFT) && spec.kind == KB_KIND_HASHSIFT) pack_projection(model);
-    bool binary = kbi_kind_is_binary(spec.kind);
+    bool binary = kbi_kind_of(spec.kind)->binary;
     model->row_bytes = binary ? spec.bits / 8 : KB_SIFT_VALUES;
     model->row_floats = binary ? 0 : KB_SIFT_VALUES;
     *out = model;

@@ -111,11 +111,31 @@ struct kb_model {
     int32_t *packed_bias;
 };
 
+/* ---- kinds.c ---- */
+#define KBI_SAMPLERS (KB_SAMPLER_CELLS + 1)
+/* Bytes of a bit's row in a file: a pair of boxes, or 128 weights and a bias. */
+#define KBI_BOX_ROW 12
+#define KBI_PROJECTION_ROW (4 + KB_SIFT_VALUES)
+#define KBI_TABLE_ROW_MAX KBI_PROJECTION_ROW
+typedef struct kbi_kind {
+    const char *name;
+    bool binary;      /* a row has `bits` bits; else it is SIFT's, and bits is 0 */
+    uint32_t samplers; /* that go with it, as bits */
+    size_t table_row; /* bytes of a bit's row in a file; 0: it has no table */
+    /* Of the arithmetic, by sampler. A change of code that gives other bits for the same tables adds one, so that old
+     * and new rows are never taken for each other; tests/hash then shows the new bits. */
+    uint32_t revision[KBI_SAMPLERS];
+} kbi_kind;
+/* NULL for another value. */
+const kbi_kind *kbi_kind_of(kb_kind kind);
+/* Names of values, for sentences too; "?" when there is none. */
+const char *kbi_kind_name(kb_kind kind);
+const char *kbi_sampler_name(kb_sampler sampler);
+
 /* Whether this build has models of a kind: KB_KINDS has a bit for each (CMake's KEYBITS_KINDS), and a linker drops what
  * only other kinds need. */
 #ifndef KB_KINDS
-#    define KB_KINDS                                                                                                   \
-        (1 << KB_KIND_BAD | 1 << KB_KIND_BAG | 1 << KB_KIND_HASHSIFT | 1 << KB_KIND_SIFT | 1 << KB_KIND_ROOTSIFT)
+#    define KB_KINDS 0x7fffffff
 #endif
 static inline bool kbi_kind_built(kb_kind kind) { return KB_KINDS >> kind & 1; }
 
@@ -123,16 +143,12 @@ static inline bool kbi_kind_has_boxes(kb_kind kind)
 {
     return !(KB_KINDS & ~(1 << KB_KIND_BAD | 1 << KB_KIND_BAG)) || kind == KB_KIND_BAD || kind == KB_KIND_BAG;
 }
-static inline bool kbi_kind_is_binary(kb_kind kind) { return kbi_kind_has_boxes(kind) || kind == KB_KIND_HASHSIFT; }
 
 /* ---- file.c ---- */
-/* Writes the row of a bit as a model file has it; returns its bytes. For kinds with a table. */
-#define KBI_TABLE_ROW_MAX (4 + KB_SIFT_VALUES)
+/* Writes the row of a bit as a model file has it, up to KBI_TABLE_ROW_MAX bytes; returns how many. */
 size_t kbi_table_row_write(const kb_model_spec *spec, int32_t bit, uint8_t *to);
 
 /* ---- id.c ---- */
-/* The revision of the arithmetic that this library has for a valid kind and sampler. */
-uint32_t kbi_model_revision(kb_kind kind, kb_sampler sampler);
 /* The id of a checked spec under a revision; 0 is the first. */
 uint64_t kbi_model_id(const kb_model_spec *spec, uint32_t revision);
 
@@ -143,9 +159,6 @@ typedef struct kbi_builtin_table {
     size_t size;
 } kbi_builtin_table;
 
-/* Names of values, for sentences too; "?" when there is none. */
-const char *kbi_kind_name(kb_kind kind);
-const char *kbi_sampler_name(kb_sampler sampler);
 /* A built-in model, from 0; NULL past the last. */
 const char *kbi_model_builtin_name(int32_t index);
 

@@ -122,10 +122,12 @@ kb_status kbi_pair_fit(const pair_job *job, pair_look *out)
     memset(out->inliers, 0, out->count);
     if (!job->options.fit) return KB_OK;
     o.quality = job->quality;
+    o.deviations = job->deviations;
     o.candidates = out->candidates;
     o.looks = job->looks * (o.looks > 0 ? o.looks : 1);
     kb_features a = kbi_pair_view(job, &job->sides[0], NULL), b = places_of(out);
     kb_status status = kb_match_points(&a, &b, out->matches, out->count, job->points, job->quality, job->error);
+    if (status == KB_OK && job->deviations) kbi_pair_deviations(job, out);
     if (status == KB_OK)
         status = kb_fit(job->points, out->count, &o, job->workspace, out->inliers, &out->fit, job->error);
     return status;

@@ -197,6 +197,10 @@ static kb_status match_sides(pair_job *job, kb_pair *pair)
     size_t n = job->sides[0].n;
     job->points = kbi_workspace_array(job->workspace, n, sizeof *job->points);
     job->quality = kbi_workspace_array(job->workspace, n, sizeof *job->quality);
+    /* for epipolar geometries alone: the warped look, which follows a homography, has keypoints of another image */
+    bool weighted = job->options.fit && maps_lines(&job->fit);
+    if (weighted) job->deviations = kbi_workspace_array(job->workspace, n, sizeof *job->deviations);
+    if (weighted && !job->deviations) return KB_E_MEMORY;
     if (!allocate_look(job, &best) || !allocate_look(job, &spare) || !job->points || !job->quality) return KB_E_MEMORY;
     kb_status status = try_looks(job, &best, &spare);
     for (int k = 0; k < 2 && status == KB_OK; k++) status = kbi_pair_set_angles(job, k, &best);

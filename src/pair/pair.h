@@ -14,8 +14,9 @@
  *     warp.c             image b as image a would show it
  *     warped_look.c      the warped look
  *     guided_look.c      the guided look
+ *     deviations.c       how exact matches are
  *
- * Two more calls stand above all modules: features.c detects and describes, reserve.c counts workspace. */
+ * Two more calls stand above all modules: detect_and_describe.c, and reserve.c, which counts workspace. */
 #ifndef KBI_PAIR_H
 #define KBI_PAIR_H
 
@@ -58,6 +59,7 @@ typedef struct pair_job {
     size_t capacity; /* of keypoints */
     kb_point_pair *points;
     float *quality;
+    float *deviations; /* of the errors of matches; NULL: the geometry does not ask for them */
     int32_t looks; /* how many looks were tried so far */
     int32_t tried; /* which looks, as KB_LOOK_* */
     kb_workspace *workspace;
@@ -93,6 +95,11 @@ kb_status kbi_pair_warp(pair_job *job, const double h[9], kb_image *out);
 /* ---- warped_look.c, guided_look.c ---- After a look that found a geometry. */
 kb_status kbi_pair_warped_look(pair_job *job, const pair_look *found, pair_look *out);
 kb_status kbi_pair_guided_look(pair_job *job, const pair_look *found, pair_look *out);
+
+/* ---- deviations.c ---- */
+
+/* Fills job->deviations for the matches of a look between the keypoints of both sides. */
+void kbi_pair_deviations(const pair_job *job, const pair_look *look);
 
 /* ---- common_rotation.c ---- */
 

@@ -4,7 +4,7 @@
  *
  * Mutual nearest neighbours are filtered by local consistency and fitted, by a homography and by an epipolar geometry:
  * scenes with depth seldom have a plane with enough matches. A geometry is good when chance does not explain it
- * (fit/verify.c) at the number of matches before the filter, of places and of pairs of images that are tried; and when
+ * (fit/chance.c) at the number of matches before the filter, of places and of pairs of images that are tried; and when
  * its inliers are distinct (distinct.c), since places that look alike, such as the doors of two corridors, lie on each
  * other's epipolar lines. One good geometry verifies the pair. `keybits eval verify` counts how often that is right. */
 #include "common/features.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing; those to unroll say so. */
 /* The kernels that gain by AVX-512: wider vectors, masks, counts of bits, lookups in 64 bytes, and products of bytes
  * that are summed as 32-bit numbers. */
 #include "simd/kernels.h"

@@ -95,8 +95,8 @@ VEC_TARGET static void plan_halve(plan_group *restrict g)
     for (int i = 0; i < PLAN_GROUP; i++) g->width[i] *= 0.5;
 }
 
-VEC_KERNEL void KERNEL(plan)(const kb_keypoint *keypoints, int32_t n, double width_scale, kbi_grid grid,
-                             const kbi_pyramid *levels, kbi_sampling *samplings, uint8_t *flags)
+VEC_KERNEL void KERNEL(plan)(const kb_keypoint *keypoints, const uint32_t *which, int32_t n, double width_scale,
+                             kbi_grid grid, const kbi_pyramid *levels, kbi_sampling *samplings, uint8_t *flags)
 {
     const double per_side = 1.0 / grid.side; /* a power of two, so that products are quotients */
     const int32_t octaves = grid.octaves;
@@ -105,7 +105,7 @@ VEC_KERNEL void KERNEL(plan)(const kb_keypoint *keypoints, int32_t n, double wid
         int32_t count = kbi_min_i(PLAN_GROUP, n - first);
         for (int32_t i = 0; i < PLAN_GROUP; i++) {
             int32_t k = first + kbi_min_i(i, count - 1);
-            flags[k] = plan_take(&g, i, &keypoints[k], width_scale, levels);
+            flags[k] = plan_take(&g, i, &keypoints[which[k]], width_scale, levels);
         }
         plan_directions(&g);
         for (int32_t octave = 0; octave < octaves; octave++) {

@@ -88,10 +88,10 @@ VEC_INLINE vec cut_samples(const cut_places *places, const vec_window *window, i
 #    define VEC_TILES_AHEAD 4
 #endif
 
-VEC_INLINE void cut_tiles(const sample_plan *plan, int rows, uint8_t *patch)
+VEC_INLINE void cut_tiles(const sample_plan *plan, int32_t side, int rows, uint8_t *patch)
 {
     const tile_plan *tiles = &plan->tiles;
-    const int across = tiles->side / TILE;
+    const int across = side / TILE;
     for (int tile = 0, column = 0; tile < across * across; tile += 4) {
         cut_places places[VEC_TILES_AHEAD * TILE_VECS];
         vec samples[4 * TILE_VECS];
@@ -109,23 +109,37 @@ VEC_INLINE void cut_tiles(const sample_plan *plan, int rows, uint8_t *patch)
                     samples[first * TILE_VECS + v] = cut_samples(&places[v], &window, rows);
             }
         }
-        v_store_tiles(samples, patch + column, tiles->side);
+        v_store_tiles(samples, patch + column, side);
         column += 4 * TILE;
-        if (column < tiles->side) continue;
+        if (column < side) continue;
         column = 0;
-        patch += TILE * tiles->side;
+        patch += TILE * side;
     }
 }
 
 #endif
 
+/* With 512 bits a side that is a constant saves a tenth of the work on 16x16 samples, since their tiles are one vec. */
+VEC_INLINE void cut_patch_of(const kbi_sampling *s, int32_t side, const kbi_pyramid *levels, sample_plan *plan,
+                             uint8_t *patch)
+{
+    if (plan->a != s->a || plan->b != s->b) cut_plan_steps(side, s->a, s->b, plan);
+    plan_tiles(s, side, levels, cut_fraction, &plan->tiles);
+    if (plan->rows == 7) cut_tiles(plan, side, 7, patch);
+    else cut_tiles(plan, side, 8, patch);
+}
+
 VEC_TARGET static void cut_patch(const kbi_sampling *s, int32_t side, const kbi_pyramid *levels, sample_plan *plan,
                                  uint8_t *patch)
 {
-    if (plan->a != s->a || plan->b != s->b) cut_plan_steps(side, s->a, s->b, plan);
-    plan_tiles(s, levels, cut_fraction, &plan->tiles);
-    if (plan->rows == 7) cut_tiles(plan, 7, patch);
-    else cut_tiles(plan, 8, patch);
+#ifdef VEC_TABLE_64
+    if (side == KBI_CELLS_SIDE) {
+        cut_patch_of(s, KBI_CELLS_SIDE, levels, plan, patch);
+        return;
+    }
+    side = KB_PATCH_SIDE;
+#endif
+    cut_patch_of(s, side, levels, plan, patch);
 }
 
 /* Vectors of 512 bits bring nothing there. WebAssembly, where every byte is downloaded, does without. */
@@ -135,14 +149,13 @@ VEC_TARGET static void cut_patch(const kbi_sampling *s, int32_t side, const kbi_
 #    define UPRIGHT KERNEL(sample_upright)
 #endif
 
-VEC_KERNEL void KERNEL(sample)(const kbi_sampling *samplings, const uint32_t *which, int32_t n, kbi_grid grid,
-                               const kbi_pyramid *levels, uint8_t *grids)
+VEC_KERNEL void KERNEL(sample)(const kbi_sampling *s, int32_t n, kbi_grid grid, const kbi_pyramid *levels,
+                               uint8_t *grids)
 {
     const size_t bytes = (size_t)(grid.side * grid.side), octaves = (size_t)grid.octaves, count = (size_t)n;
     sample_plan plan;
     plan.a = plan.b = INT32_MAX; /* of no region */
     for (size_t i = 0; i < count; i++) {
-        const kbi_sampling *s = samplings + (which ? which[i] : i) * octaves;
         uint8_t *to = grids + i * bytes;
         for (size_t k = 0; k < octaves; k++, s++, to += count * bytes)
 #ifdef UPRIGHT

@@ -38,7 +38,7 @@ VEC_INLINE vec cut_four_tiles(const sample_plan *plan, const two_tiles *c, vec *
     return _mm512_packus_epi16(two[0], two[1]);
 }
 
-VEC_INLINE void cut_tiles(const sample_plan *plan, int rows, uint8_t *patch)
+VEC_INLINE void cut_tiles(const sample_plan *plan, int32_t side, int rows, uint8_t *patch)
 {
     const vec cells = _mm512_setr_epi32(0, 8, 2, 10, 1, 9, 3, 11, 4, 12, 6, 14, 5, 13, 7, 15);
     const vec upper = _mm512_setr_epi32(0, 8, 2, 10, 16, 24, 18, 26, 1, 9, 3, 11, 17, 25, 19, 27);
@@ -46,8 +46,8 @@ VEC_INLINE void cut_tiles(const sample_plan *plan, int rows, uint8_t *patch)
     const two_tiles c = {v_add(v_each32(plan->index), of_second), v_each32(plan->carry_x), v_each32(plan->carry_y), v_each32(plan->fx),
                          v_each32(plan->fy)};
     const tile_plan *tiles = &plan->tiles;
-    const int across = tiles->side / TILE;
-    for (int tile = 0; tile < across * across; tile += across, patch += TILE * tiles->side) {
+    const int across = side / TILE;
+    for (int tile = 0; tile < across * across; tile += across, patch += TILE * side) {
         vec fx = v_add(v_set_halves(tiles->x + tile), c.fx), fy = v_add(v_set_halves(tiles->y + tile), c.fy);
         vec left = cut_four_tiles(plan, &c, &fx, &fy, tile, rows);
         if (across == 4) {

@@ -169,6 +169,9 @@ VEC_TARGET static void pool_row(const vec_pair plane[SIFT_PAIRS], const sift_wei
     VEC_PEEL
     for (int segment = 0; segment <= SIFT_CELLS; segment++) {
         vec_pair entering = {v_zero(), v_zero()};
+#ifdef KBI_VEC_AVX512 /* others have too few registers */
+        VEC_PEEL
+#endif
         for (int p = sift_segment[segment]; p < sift_segment[segment + 1]; p++) {
             if (segment > 0) v_madd(&leaving, plane[p], w->of[segment][p]); /* cells -1 and 4 are none */
             if (segment < SIFT_CELLS) v_madd(&entering, plane[p], w->of[segment + 1][p]);

@@ -21,43 +21,70 @@
 #include "describe/describe.h"
 #include "simd/vec.h"
 
-VEC_TARGET static uint64_t sum_of_squares(const uint32_t *values)
+#define BYTES_BLOCK 16 /* histograms that take each step together, so that none waits for its own roots and quotients */
+
+/* Sums of the values clipped at a limit. */
+VEC_TARGET static uint64_t sum_of_squares(const uint32_t *values, uint32_t limit)
 {
     uint64_t sum = 0;
-    for (int i = 0; i < KB_SIFT_VALUES; i++) sum += (uint64_t)values[i] * values[i];
-    return sum;
-}
-
-/* The values clipped at a fifth of their norm; returns the sum of the clipped. */
-VEC_TARGET static uint32_t clip_histogram(const uint32_t *restrict histogram, uint32_t *restrict clipped)
-{
-    uint32_t sum = 0, limit = kbi_isqrt(sum_of_squares(histogram)) / 5;
     for (int i = 0; i < KB_SIFT_VALUES; i++) {
-        clipped[i] = histogram[i] < limit ? histogram[i] : limit;
-        sum += clipped[i];
+        uint64_t v = values[i] < limit ? values[i] : limit;
+        sum += v * v;
     }
     return sum;
 }
 
+VEC_TARGET static uint32_t sum_of_values(const uint32_t *values, uint32_t limit)
+{
+    uint32_t sum = 0;
+    for (int i = 0; i < KB_SIFT_VALUES; i++) sum += values[i] < limit ? values[i] : limit;
+    return sum;
+}
+
+/* A clipped value times `scale` plus `half`, truncated, is the byte or, of RootSIFT, the number whose root it is. All are
+ * 0 where there is no gradient. */
+typedef struct bytes_rule {
+    uint32_t limit;
+    double scale, half;
+} bytes_rule;
+
+VEC_TARGET static void scale_bytes(const uint32_t *histogram, bool root, bytes_rule *rule)
+{
+    rule->scale = rule->half = 0;
+    if (root) {
+        uint32_t sum = sum_of_values(histogram, rule->limit);
+        if (sum > 0) rule->scale = 1048576.0 / sum * (1 + 0x1p-48);
+    } else {
+        uint32_t norm = kbi_isqrt(sum_of_squares(histogram, rule->limit));
+        if (norm > 0) rule->scale = 512.0 / norm, rule->half = (norm / 2 + 0.5) / norm;
+    }
+}
+
+VEC_TARGET static void write_bytes(const uint32_t *restrict histogram, bool root, const bytes_rule *rule,
+                                   uint8_t *restrict row)
+{
+    const bytes_rule r = *rule;
+    int32_t bytes[KB_SIFT_VALUES];
+    for (int i = 0; i < KB_SIFT_VALUES; i++) {
+        uint32_t v = histogram[i] < r.limit ? histogram[i] : r.limit;
+        bytes[i] = (int32_t)((int32_t)v * r.scale + r.half);
+    }
+    for (int i = 0; root && i < KB_SIFT_VALUES; i += VEC_ROOTS) v_roots(bytes + i, bytes + i);
+    for (int i = 0; i < KB_SIFT_VALUES; i++) row[i] = (uint8_t)(bytes[i] > 255 ? 255 : bytes[i]);
+}
+
 VEC_KERNEL void KERNEL(sift_bytes)(const uint32_t *histograms, int32_t n, bool root, uint8_t *rows)
 {
-    for (int32_t k = 0; k < n; k++, histograms += KB_SIFT_VALUES, rows += KB_SIFT_VALUES) {
-        uint32_t clipped[KB_SIFT_VALUES], sum = clip_histogram(histograms, clipped);
-        int32_t bytes[KB_SIFT_VALUES];
-        if (sum == 0) {
-            memset(rows, 0, KB_SIFT_VALUES);
-            continue;
-        }
-        if (root) {
-            double scale = 1048576.0 / sum * (1 + 0x1p-48);
-            for (int i = 0; i < KB_SIFT_VALUES; i++) bytes[i] = (int32_t)((int32_t)clipped[i] * scale);
-            for (int i = 0; i < KB_SIFT_VALUES; i += VEC_ROOTS) v_roots(bytes + i, bytes + i);
-        } else {
-            uint32_t norm = kbi_isqrt(sum_of_squares(clipped));
-            double scale = 512.0 / norm, half = (norm / 2 + 0.5) / norm;
-            for (int i = 0; i < KB_SIFT_VALUES; i++) bytes[i] = (int32_t)((int32_t)clipped[i] * scale + half);
-        }
-        for (int i = 0; i < KB_SIFT_VALUES; i++) rows[i] = (uint8_t)(bytes[i] > 255 ? 255 : bytes[i]);
+    bytes_rule rules[BYTES_BLOCK];
+    for (int32_t first = 0; first < n; first += BYTES_BLOCK) {
+        const int32_t count = kbi_min_i(n - first, BYTES_BLOCK);
+        const uint32_t *block = histograms + (size_t)first * KB_SIFT_VALUES;
+        uint8_t *row = rows + (size_t)first * KB_SIFT_VALUES;
+        for (int32_t k = 0; k < count; k++)
+            rules[k].limit = kbi_isqrt(sum_of_squares(block + k * KB_SIFT_VALUES, UINT32_MAX)) / 5;
+        for (int32_t k = 0; k < count; k++) scale_bytes(block + k * KB_SIFT_VALUES, root, &rules[k]);
+        for (int32_t k = 0; k < count; k++)
+            write_bytes(block + k * KB_SIFT_VALUES, root, &rules[k], row + k * KB_SIFT_VALUES);
     }
 }
 

@@ -21,7 +21,7 @@
 
 /* Positions have 16 fractional bits. */
 typedef struct tile_plan {
-    int32_t side, reach;          /* samples along a side of the patch, and as PATCH_REACH */
+    int32_t reach;                /* as PATCH_REACH */
     int32_t dx[TILES], dy[TILES]; /* of each tile: from kbi_sampling's (x, y) to what decides the window */
     const uint8_t *data;          /* the keypoint's pixel, in the level or in a copy of the region */
     ptrdiff_t stride;
@@ -51,7 +51,6 @@ VEC_TARGET static void plan_steps(int32_t side, int32_t a, int32_t b, int32_t le
                                   tile_plan *plan)
 {
     const int32_t half = side / 2, diagonal = (a < 0 ? -a : a) + (b < 0 ? -b : b); /* of a step */
-    plan->side = side;
     plan->reach = kbi_max_i((half * diagonal >> 16) + 2, ((half - TILE + 1) * diagonal >> 16) + WINDOW + 2);
     least_x += half * b - half * a;
     least_y -= half * a + half * b;
@@ -61,10 +60,9 @@ VEC_TARGET static void plan_steps(int32_t side, int32_t a, int32_t b, int32_t le
 
 static void copy_bytes(uint8_t *to, const uint8_t *from, int32_t n)
 {
-    int32_t i = 0;
-    for (; i + 16 <= n; i += 16) memcpy(to + i, from + i, 16);
+    for (int32_t i = 0; i + 16 <= n; i += 16) memcpy(to + i, from + i, 16);
     if (n >= 16) memcpy(to + n - 16, from + n - 16, 16);
-    else for (; i < n; i++) to[i] = from[i];
+    else memcpy(to, from, (size_t)n);
 }
 
 /* The region that windows touch, the border of the level repeated; rows are COPY_SIDE apart. Copies of constant size are
@@ -95,7 +93,8 @@ static bool region_inside(const kbi_sampling *s, const kbi_pyramid *levels, int3
 
 /* All tiles of a region, whose steps are planned. `fraction` converts positions, a vec of 32-bit lanes, to what x and y
  * store. */
-VEC_INLINE void plan_tiles(const kbi_sampling *s, const kbi_pyramid *levels, vec (*fraction)(vec), tile_plan *plan)
+VEC_INLINE void plan_tiles(const kbi_sampling *s, int32_t side, const kbi_pyramid *levels, vec (*fraction)(vec),
+                           tile_plan *plan)
 {
     if (region_inside(s, levels, plan->reach)) {
         plan->stride = levels->stride[s->level];
@@ -104,7 +103,7 @@ VEC_INLINE void plan_tiles(const kbi_sampling *s, const kbi_pyramid *levels, vec
         copy_region(s, levels, plan);
     }
     const vec x = v_set32((uint32_t)s->x), y = v_set32((uint32_t)s->y), stride = v_set32((uint32_t)plan->stride);
-    for (int32_t k = 0; k < plan->side * plan->side / TILE_SAMPLES; k += VEC_LANES / 2) {
+    for (int32_t k = 0; k < side * side / TILE_SAMPLES; k += VEC_LANES / 2) {
         vec tile_x = v_add32(x, v_loadu(plan->dx + k)), tile_y = v_add32(y, v_loadu(plan->dy + k));
         v_storeu(plan->x + k, fraction(tile_x));
         v_storeu(plan->y + k, fraction(tile_y));

@@ -7,8 +7,6 @@
 
 #include "simd/vec.h"
 
-#define UPPER_HALF_32 0xff00 /* of 16 lanes */
-
 VEC_INLINE __m256i v_repeat64(const uint8_t *p)
 {
     return _mm256_broadcastq_epi64(_mm_loadl_epi64((const __m128i *)(const void *)p));
@@ -32,7 +30,10 @@ VEC_INLINE vec v_window_64(const uint8_t *p, ptrdiff_t stride, int rows)
 /* The first number in the lower half, the second in the upper one, in every lane of 32 bits. */
 VEC_INLINE vec v_set_halves(const uint32_t two[2])
 {
-    return _mm512_mask_set1_epi32(_mm512_set1_epi32((int)two[0]), UPPER_HALF_32, (int)two[1]);
+    const vec halves = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
+    long long both;
+    memcpy(&both, two, sizeof both);
+    return _mm512_permutexvar_epi32(halves, _mm512_set1_epi64(both));
 }
 
 /* Rows of eight tiles, 128 bytes of the patch. `left` has the first four tiles and `right` the others, 4 bytes per row

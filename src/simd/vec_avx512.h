@@ -33,6 +33,7 @@ VEC_INLINE void v_storeu_quarters(void *a, void *b, void *c, void *d, vec all)
 
 VEC_INLINE void v_load_rows(const uint8_t *const rows[VEC_LANES], size_t offset, vec out[8])
 {
+    VEC_PEEL
     for (int k = 0; k < 8; k++) {
         const uint8_t *const *from = rows + k;
         out[k] = v_loadu_quarters(from[0] + offset, from[8] + offset, from[16] + offset, from[24] + offset);

@@ -119,6 +119,14 @@ import sqlite3
 rows = sqlite3.connect("near.db").execute("SELECT prior_tx, prior_ty, prior_tz FROM images ORDER BY name").fetchall()
 assert rows[5] == (None, None, None) and all(abs(a - b) < 1e-6 for a, b in zip(rows[1], (-10, -179.9999, 0))), rows' ||
     fail "positions as priors"
+python3 - <<'PY' || fail "positions as COLMAP 3.10 and later read them"
+import sqlite3, struct
+db = sqlite3.connect("near.db")
+old = [(i, (x, y, z)) for i, x, y, z in db.execute("SELECT image_id, prior_tx, prior_ty, prior_tz FROM images") if x is not None]
+new = db.execute("SELECT image_id, position, coordinate_system, position_covariance FROM pose_priors ORDER BY 1").fetchall()
+assert old and sorted(old) == [(i, struct.unpack("<3d", p)) for i, p, _, _ in new]
+assert all(system == 0 and len(spread) == 72 for _, _, system, spread in new)
+PY
 run walk close --reach 20 --quiet
 [ "$(pairs close)" = "0 2;1 2;" ] || fail "within 20 m: $(pairs close)"
 run walk few -k 1 --quiet

@@ -21,15 +21,15 @@ same out.csv again.csv
 
 # all detectors and rules, whatever the threads; 16 bits as 8
 for detector in hessian orb sift; do
-    for rule in best grid anms; do
+    for rule in best grid quadtree; do
         run "$KEYBITS" detect a.pgm --detector $detector --select $rule -n 60 --threads 1 -o one.csv
         run "$KEYBITS" detect a.pgm --detector $detector --select $rule -n 60 --threads 5 -o five.csv
         same one.csv five.csv
         cp one.csv $detector-$rule.csv
     done
-    run "$KEYBITS" detect a16.pgm --detector $detector --select anms -n 60 -o deep.csv
-    same deep.csv $detector-anms.csv
-    differ $detector-best.csv $detector-anms.csv
+    run "$KEYBITS" detect a16.pgm --detector $detector --select grid -n 60 -o deep.csv
+    same deep.csv $detector-grid.csv
+    differ $detector-best.csv $detector-grid.csv
 done
 differ orb-best.csv sift-best.csv
 

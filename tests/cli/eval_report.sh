@@ -41,7 +41,7 @@ says "brown: left out"
 for words in "paper-like" "Cost per frame" "Mean matching accuracy" ">bad256<"; do holds paper/report.html "$words"; done
 
 # records, as scripts/results writes them: one section each, with the command; what has no section is counted
-for rule in grid anms; do
+for rule in grid quadtree; do
     printf '{"command": "keybits eval oxford --select %s", "commit": "0123abcd", "date": "2026-01-02", "machine": {"processor": "A & B"}, "result": ' $rule
     cat oxford.json
     echo '}'
@@ -53,7 +53,7 @@ echo '{"benchmark": "scale", "detector": "hessian", "scales": [{"scale": 1.5, "k
 run "$KEYBITS" eval report record1.json record2.json lines.json verify.json scale.json -o records.html
 says "6 results"
 says "results without a section on the page: 1"
-for words in "--select grid" "--select anms" "commit 0123abcd" "A &amp; B" ">1080<" "size follows" "68.7"; do holds records.html "$words"; done
+for words in "--select grid" "--select quadtree" "commit 0123abcd" "A &amp; B" ">1080<" "size follows" "68.7"; do holds records.html "$words"; done
 [ "$(grep -c "Image matching: " records.html)" = 2 ] || fail "two runs of one set in one table"
 refuse 1 "none of the files" "$KEYBITS" eval report lines.json -o x.html
 

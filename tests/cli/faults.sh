@@ -66,7 +66,7 @@ on_disc d.checkpoint "$KEYBITS" train hashsift set.kbp -o d.kbm --name d --bits 
 on_disc d.db "$KEYBITS" export colmap p1.pgm p2.pgm -o d.db --quiet
 on_disc d.db "$KEYBITS" collection p1.pgm p2.pgm -o d.db -n 200 --quiet
 on_disc d.kbi "$KEYBITS" index build p1.pgm p2.pgm -o d.kbi --quiet
-on_disc d.kbv "$KEYBITS" vocab train p1.pgm p2.pgm -o d.kbv --branching 4 --tree-levels 2 --quiet
+on_disc d.kbv "$KEYBITS" vocab train p1.pgm p2.pgm -o d.kbv --branching 10 --tree-levels 3 --quiet
 on_disc d.npy "$KEYBITS" describe p1.pgm --detector orb -o d.npy --quiet
 on_disc d.png "$KEYBITS" detect p1.pgm --draw d.png --quiet
 on_disc d.kbp "$KEYBITS" patches synth p1.pgm -o d.kbp --views 2 --max-per-image 10 --quiet
@@ -76,7 +76,7 @@ every_fault b.kbm "$KEYBITS" train hashsift set.kbp -o b.kbm --name b --bits 8 -
 every_fault a.db "$KEYBITS" export colmap p1.pgm p2.pgm -o a.db --quiet
 every_fault b.db "$KEYBITS" collection p1.pgm p2.pgm -o b.db -n 200 --quiet
 every_fault a.kbi "$KEYBITS" index build p1.pgm p2.pgm -o a.kbi --quiet
-every_fault a.kbv "$KEYBITS" vocab train p1.pgm p2.pgm -o a.kbv --branching 4 --tree-levels 2 --quiet
+every_fault a.kbv "$KEYBITS" vocab train p1.pgm p2.pgm -o a.kbv --branching 10 --tree-levels 3 --quiet
 every_fault a.kbp "$KEYBITS" patches synth p1.pgm -o a.kbp --views 2 --max-per-image 10 --quiet
 every_fault a.npy "$KEYBITS" describe p1.pgm --detector orb -o a.npy --quiet
 every_fault a.png "$KEYBITS" detect p1.pgm --draw a.png --quiet

@@ -63,7 +63,7 @@ keybits b.csv match p1.pgm p2.pgm -o b.csv
 keybits a.kbi index build p1.pgm p2.pgm -o a.kbi
 run "$KEYBITS" index build p1.pgm p2.pgm -o c.kbi --quiet
 keybits - index query c.kbi p1.pgm --verify --json
-keybits a.kbv vocab train p1.pgm p2.pgm p3.pgm -o a.kbv --branching 4 --tree-levels 2
+keybits a.kbv vocab train p1.pgm p2.pgm p3.pgm -o a.kbv --branching 10 --tree-levels 3
 keybits a.db export colmap p1.pgm p2.pgm -o a.db
 keybits b.db collection p1.pgm p2.pgm p3.pgm -o b.db -n 300
 keybits c.db collection p1.pgm p2.pgm p3.pgm p4.pgm -o c.db -n 300 --pairs retrieval -k 1

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# A detector and a selection rule more, in a copy of the sources: only the files that CONTRIBUTING.md names are touched, and
-# then the library lists, checks, measures and runs both. new_kinds.sh program: so does the program.
+# A detector, a selection rule, a descriptor kind and a kernel more, in a copy of the sources: only the files that
+# CONTRIBUTING.md names are touched, and then the library lists, checks, measures and runs them. new_kinds.sh program: so
+# does the program.
 set -euo pipefail
 source=${KEYBITS_SOURCE:?names the sources}
 work=$(mktemp -d)
@@ -39,9 +40,8 @@ edit "a detector" src/common/presets.c 's/{"mser", 3.0f, 0}/&, {"middle", 2.5f, 
 add "a detector" src/detect/middle.c middle <<'END'
 #include "detect/detectors.h"
 
-static kb_status detect_middle(const kbi_detect_job *job, const kbi_measure *measure, kb_keypoint **found, size_t *count)
+static kb_status detect_middle(const kbi_detect_job *job, kb_keypoint **found, size_t *count)
 {
-    (void)measure;
     *count = 0;
     *found = kbi_workspace_get(job->workspace, sizeof **found);
     if (!*found) return KB_E_MEMORY;
@@ -65,6 +65,46 @@ add "a selection rule" src/detect/select_last.c last <<'END'
 void kbi_select_last(kbi_selection *s, size_t n) { memmove(s->entries, s->entries + s->finite - n, n * sizeof *s->entries); }
 END
 
+# The descriptor kind: bit i is set where sample i of the patch is dark.
+edit "a descriptor kind" include/keybits/keybits.h "s/^    KB_KIND_INT32/    KB_KIND_DARK = $(next KB_KIND),\n&/"
+edit "a descriptor kind" src/model/kinds.c 's/^    \[KB_KIND_ROOTSIFT\].*/&\n    [KB_KIND_DARK] = {"dark", true, SAMPLER_IS(PATCH), 0, {0}},/'
+edit "a descriptor kind" src/describe/describe.h 's/^#endif/void kbi_dark_describe(const uint8_t *patch, int32_t bytes, uint8_t *row);\n&/'
+edit "a descriptor kind" src/describe/measure.c 's/^    if (kbi_kind_has_boxes(m->model->spec.kind)) measure_boxes/    if (m->model->spec.kind == KB_KIND_DARK)\n        for (int32_t i = 0, bytes = m->model->row_bytes; i < n; i++)\n            kbi_dark_describe(grids + i * KBI_PATCH_BYTES, bytes, s->parts + i * bytes);\n    else &/'
+add "a descriptor kind" src/describe/dark.c dark <<'END'
+#include "describe/describe.h"
+
+void kbi_dark_describe(const uint8_t *patch, int32_t bytes, uint8_t *row)
+{
+    for (int32_t i = 0; i < bytes; i++) {
+        row[i] = 0;
+        for (int k = 0; k < 8; k++) row[i] |= (uint8_t)((*patch++ < 128) << (7 - k));
+    }
+}
+END
+
+# The kernel: twice the numbers of a row. Steps 1 and 2 of "Adding a kernel" are text, so their files are named there.
+steps=$(sed -n '/^## Adding a kernel/,/^## Adding an instruction set/p' CONTRIBUTING.md)
+for file in kernels.h 'src/simd/tmpl_<name>.h' 'src/simd/kernels_<set>.c' 'plain table'; do
+    [[ $steps == *"$file"* ]] || fail "Adding a kernel does not name $file"
+done
+sed -i 's/^} kbi_fit_kernels;/    void (*twice)(const uint16_t *row, int32_t n, uint16_t *out);\n&/
+    s/SLOT(fit, transfer_sums)$/& SLOT(fit, twice)/' src/fit/kernels.h
+sed -i 's/^const kbi_fit_kernels kbi_fit_kernels_c = {/static void twice(const uint16_t *row, int32_t n, uint16_t *out)\n{\n    for (int32_t i = 0; i < n; i++) out[i] = (uint16_t)(2 * row[i]);\n}\n\n&.twice = twice, /' src/fit/homography.c
+cat >src/simd/tmpl_twice.h <<'END'
+#include "simd/vec.h"
+
+VEC_KERNEL void KERNEL(twice)(const uint16_t *row, int32_t n, uint16_t *out)
+{
+    int32_t i = 0;
+    for (; i + VEC_LANES <= n; i += VEC_LANES) v_storeu(out + i, v_add(v_loadu(row + i), v_loadu(row + i)));
+    for (; i < n; i++) out[i] = (uint16_t)(2 * row[i]);
+}
+END
+for set in avx2 neon; do
+    sed -i 's/^#    include "simd\/tmpl_transfer.h"/&\n#    include "simd\/tmpl_twice.h"/
+        s/^const kbi_fit_kernels .* = {/&.twice = KERNEL(twice), /' src/simd/kernels_$set.c
+done
+
 if [ "${1:-}" = program ]; then
     cmake -S . -B "$work/build" -DCMAKE_BUILD_TYPE=Debug >"$work/words" 2>&1 || { tail -20 "$work/words" >&2; exit 1; }
     cmake --build "$work/build" --target keybits-cli -j2 >"$work/words" 2>&1 || { tail -20 "$work/words" >&2; exit 1; }
@@ -82,6 +122,8 @@ cat >"$work/main.c" <<'END'
 #include <stdlib.h>
 #include <string.h>
 #include <keybits/advanced.h>
+
+#include "simd/kernels.h"
 
 static kb_keypoint keypoints[100], best[100];
 
@@ -102,6 +144,50 @@ static size_t find(const kb_image *image, kb_detector detector, kb_selection sel
     return status == KB_OK ? found.n : 0;
 }
 
+static void try_kind(void)
+{
+    kb_model_spec spec;
+    kb_model *model = NULL, *loaded = NULL;
+    kb_features rows;
+    uint8_t patch[32 * 32], row[8], file[200];
+    size_t size;
+    KB_INIT(spec);
+    KB_INIT(rows);
+    spec.kind = KB_KIND_DARK;
+    spec.name = "dark64";
+    spec.bits = 63;
+    assert(!strcmp(kb_name(KB_NAMES_KIND, KB_KIND_DARK), "dark"));
+    assert(kb_model_create(&spec, NULL, &model, NULL) == KB_E_TABLE);
+    spec.bits = 64;
+    assert(kb_model_create(&spec, NULL, &model, NULL) == KB_OK);
+    assert(kb_model_save(model, file, sizeof file, &size) == KB_OK);
+    assert(kb_model_load(file, size, NULL, &loaded, NULL) == KB_OK);
+    for (int i = 0; i < 32 * 32; i++) patch[i] = (uint8_t)(i % 3 * 100);
+    rows.rows = row;
+    rows.rows_size = sizeof row;
+    rows.n = 1;
+    assert(kb_describe_patches(loaded, patch, 32, NULL, NULL, &rows, NULL) == KB_OK);
+    for (int i = 0; i < 64; i++) assert((row[i / 8] >> (7 - i % 8) & 1) == (patch[i] < 128));
+    kb_model_free(model);
+    kb_model_free(loaded);
+}
+
+static void try_kernel(void)
+{
+    const kbi_kernels plain = kbi_kernels_for(0), best = kbi_kernels_for(UINT32_MAX & kbi_cpu_flags());
+    uint16_t row[100], one[100], two[100];
+    int32_t listed = 0;
+    for (int i = 0; i < 100; i++) row[i] = (uint16_t)(i * 661);
+    for (int32_t n = 0; n <= 100; n++) {
+        memset(one, 7, sizeof one), memset(two, 7, sizeof two);
+        plain.fit->twice(row, n, one);
+        best.fit->twice(row, n, two);
+        assert(memcmp(one, two, sizeof one) == 0 && (n == 0 || one[n - 1] == (uint16_t)(2 * row[n - 1])));
+    }
+    for (int32_t i = 0; kb_kernel_at(i).name; i++) listed += strcmp(kb_kernel_at(i).name, "twice") == 0;
+    assert(listed == 1);
+}
+
 int main(void)
 {
     static uint8_t pixels[160 * 120];
@@ -116,6 +202,8 @@ int main(void)
     assert(!strcmp(kb_name(KB_NAMES_SELECTION, KB_SELECTION_LAST), "last"));
     assert(find(&image, 0, KB_SELECTION_BEST, 0, best) == 10 && find(&image, 0, KB_SELECTION_LAST, 0, keypoints) == 10);
     assert(keypoints[0].response < best[0].response);
+    try_kind();
+    try_kernel();
     return 0;
 }
 END

@@ -56,9 +56,9 @@ keeps folder/b.pgm .y4m track a.pgm folder -m m.kbm --y4m OUT
 keeps t.txt .kbm model import t.txt -o OUT
 keeps m.kbm .txt model export m.kbm -o OUT
 keeps m.kbm .svg model show m.kbm --svg OUT
-cp rows.npy more.npy
-run keybits vocab train rows.npy more.npy -m m.kbm -w 4 -o v.kbv
-keeps rows.npy .kbv vocab train rows.npy more.npy -m m.kbm -w 4 -o OUT
+run keybits describe b.pgm -m m.kbm -k k.csv -o more.npy
+run keybits vocab train rows.npy more.npy -m m.kbm -w 64 -o v.kbv
+keeps rows.npy .kbv vocab train rows.npy more.npy -m m.kbm -w 64 -o OUT
 keeps v.kbv .kbv vocab convert v.kbv -o OUT
 run keybits index build a.pgm -m m.kbm --vocab v.kbv -o i.kbi
 keeps b.pgm .kbi index build a.pgm b.pgm -m m.kbm --vocab v.kbv -o OUT

@@ -160,7 +160,7 @@ static kb_detect_options take_detect_options(source *s, const kb_image *mask)
     kb_detect_options o;
     KB_INIT(o);
     o.detector = (kb_detector)(KB_DETECTOR_ORB + take_byte(s) % 3);
-    o.selection = (kb_selection)(take_byte(s) % 5);
+    o.selection = (kb_selection)(take_byte(s) % (KB_SELECTION_QUADTREE + 1));
     o.max_keypoints = 1 + take_byte(s) % (2 * MOST);
     uint8_t chosen = take_byte(s), more = take_byte(s);
     if (chosen & 1) o.levels = 1 + take_byte(s) % KB_PYRAMID_MAX_LEVELS;
@@ -219,8 +219,8 @@ static void orient_and_select(source *s, const kb_image *image, kb_keypoint *key
         fuzz_expect(confidence[i] >= 0 && confidence[i] <= 1);
         fuzz_expect(keypoints[i].angle == -1 || (keypoints[i].angle >= 0 && keypoints[i].angle <= 360));
     }
-    fuzz_expect(select_keypoints(keypoints, count, image->width, image->height, (kb_selection)(take_byte(s) % 5), count / 2,
-                          NULL, &count) == KB_OK);
+    kb_selection rule = (kb_selection)(take_byte(s) % (KB_SELECTION_QUADTREE + 1));
+    fuzz_expect(select_keypoints(keypoints, count, image->width, image->height, rule, count / 2, NULL, &count) == KB_OK);
 }
 
 /* Every keypoint against another one of the same image. */

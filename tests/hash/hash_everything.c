@@ -216,7 +216,7 @@ static void section_builtin(hash *h, scene *s)
 
 static void section_detect(hash *h, scene *s)
 {
-    static const kb_selection selections[] = {KB_SELECTION_BEST, KB_SELECTION_GRID, KB_SELECTION_ANMS};
+    static const kb_selection selections[] = {KB_SELECTION_BEST, KB_SELECTION_GRID, KB_SELECTION_QUADTREE};
     static kb_keypoint found[KEYPOINTS];
     for (int d = KB_DETECTOR_ORB; d <= KB_DETECTOR_SIFT; d++) {
         for (size_t i = 0; i < KBI_COUNT(selections); i++) {

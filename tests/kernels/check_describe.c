@@ -70,14 +70,16 @@ void check_plan(const kbi_kernels *c, const kbi_kernels *t)
         kbi_sampling *expected = (kbi_sampling *)(void *)guarded(count * KB_OCTAVES * sizeof *expected);
         kbi_sampling *found = (kbi_sampling *)(void *)guarded(count * KB_OCTAVES * sizeof *found);
         uint8_t *flags = guarded(count), *found_flags = guarded(count);
+        uint32_t *which = (uint32_t *)(void *)guarded(count * sizeof *which);
         random_keypoints(k, n, image.width, image.height, n & 1);
+        for (int32_t i = 0; i < n; i++) which[i] = below((uint32_t)n);
         double scale = 0.1 + below(100) * 0.07;
         for (size_t g = 0; g < KBI_COUNT(grids); g++) {
             const kbi_grid grid = grids[g];
             int32_t octaves = grid.octaves, before = (KB_OCTAVES - octaves) * n;
             kbi_sampling *to = expected + before, *other = found + before; /* both end at the forbidden page */
-            c->image->plan(k, n, scale, grid, &levels, to, flags);
-            t->image->plan(k, n, scale, grid, &levels, other, found_flags);
+            c->image->plan(k, which, n, scale, grid, &levels, to, flags);
+            t->image->plan(k, which, n, scale, grid, &levels, other, found_flags);
             same("flags", flags, found_flags, count);
             same_samplings(to, other, n * octaves);
         }
@@ -102,7 +104,7 @@ void check_cut(const kbi_kernels *c, const kbi_kernels *t)
         kbi_pyramid_make(&levels, c->image, UINT32_MAX, NULL);
         kb_keypoint k[70];
         kbi_sampling s[70 * KB_OCTAVES];
-        uint32_t which[70];
+        const uint32_t first = 0;
         uint8_t flags[70], *expected = guarded(count * KBI_PATCH_BYTES), *found = guarded(count * KBI_PATCH_BYTES);
         for (size_t g = 0; g < KBI_COUNT(grids); g++) {
             const kbi_grid grid = grids[g];
@@ -112,12 +114,11 @@ void check_cut(const kbi_kernels *c, const kbi_kernels *t)
             for (int32_t i = 0; i < n; i++) { /* the regions of level 0 are those at the forbidden page */
                 if (i & 2) k[i].angle = -1; /* regions that are not turned have a way of their own */
                 if (i & 1) k[i].size = (float)(side / 4 + (int32_t)below((uint32_t)side));
-                do c->image->plan(&k[i], 1, 1, grid, &levels, &s[i * grid.octaves], &flags[i]), k[i].x *= 0.5f, k[i].y *= 0.5f;
+                do c->image->plan(&k[i], &first, 1, 1, grid, &levels, &s[i * grid.octaves], &flags[i]), k[i].x *= 0.5f, k[i].y *= 0.5f;
                 while (flags[i] & (KB_KP_OUTSIDE | KB_KP_INVALID));
-                which[i] = below((uint32_t)i + 1);
             }
-            c->image->sample(s, n & 8 ? which : NULL, n, grid, &levels, expected);
-            t->image->sample(s, n & 8 ? which : NULL, n, grid, &levels, found);
+            c->image->sample(s, n, grid, &levels, expected);
+            t->image->sample(s, n, grid, &levels, found);
             for (size_t i = 0; i < count * (size_t)grid.octaves; i++)
                 same(side == KB_PATCH_SIDE ? "patch" : "grid", expected + i * patch, found + i * patch, patch);
         }

@@ -276,6 +276,70 @@ static void test_a_turning_camera_has_no_essential_matrix(void **state)
     assert_true(report.rms > 0.2 && report.rms < 1);
 }
 
+/* Noise of 0.3 px for two thirds of the pairs and of 1.5 px for the others, and what is known of it. */
+static void make_uneven(space *s, uint64_t seed, double baseline, float deviations[MOST])
+{
+    make_space(s, seed, 400, 0.3, 0, baseline);
+    for (size_t i = 0; i < s->n; i++) {
+        kb_point_pair *p = &s->pairs[i];
+        double noise = i % 3 ? 0.3 : 1.5;
+        p->x1 += noise * gaussian(&seed), p->y1 += noise * gaussian(&seed);
+        p->x2 += noise * gaussian(&seed), p->y2 += noise * gaussian(&seed);
+        deviations[i] = (float)(0.1 * noise); /* in any unit */
+    }
+}
+
+static kb_fit_report fit_with(const space *s, const float *deviations, double threshold)
+{
+    kb_fit_options o = options_of(s, KB_GEOMETRY_ESSENTIAL, threshold);
+    kb_fit_report report;
+    new_report(&report);
+    o.deviations = deviations;
+    assert_int_equal(kb_fit(s->pairs, s->n, &o, NULL, NULL, &report, NULL), KB_OK);
+    return report;
+}
+
+static void test_exact_pairs_count_more(void **state)
+{
+    static space s;
+    static float deviations[MOST], alike[MOST];
+    double error[2] = {0};
+    int32_t inliers[2] = {0};
+    (void)state;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        make_uneven(&s, seed, 1, deviations);
+        for (int k = 0; k < 2; k++) {
+            kb_fit_report report = fit_with(&s, k ? deviations : NULL, 1);
+            assert_int_equal(report.result, KB_FIT_FOUND);
+            error[k] += direction_error(report.translation, s.translation);
+            inliers[k] += report.inliers;
+        }
+    }
+    assert_true(error[1] < 0.8 * error[0]);
+    assert_true(inliers[1] > inliers[0]);
+
+    /* Deviations that are equal, or no deviations, change nothing. */
+    kb_fit_report plain = fit_with(&s, NULL, 1);
+    for (size_t i = 0; i < s.n; i++) alike[i] = i % 5 ? 0.7f : i % 2 ? NAN : -1;
+    kb_fit_report same = fit_with(&s, alike, 1);
+    assert_memory_equal(same.model, plain.model, sizeof same.model);
+    for (size_t i = 0; i < s.n; i++) alike[i] = 0;
+    same = fit_with(&s, alike, 1);
+    assert_memory_equal(same.model, plain.model, sizeof same.model);
+}
+
+/* What noise moves a pair that is not exact is no parallax. */
+static void test_uneven_noise_is_no_parallax(void **state)
+{
+    static space s;
+    static float deviations[MOST];
+    (void)state;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        make_uneven(&s, seed, 0, deviations);
+        assert_int_not_equal(fit_with(&s, deviations, 1).result, KB_FIT_FOUND);
+    }
+}
+
 static void test_calibrated_geometries_need_a_camera(void **state)
 {
     (void)state;
@@ -696,6 +760,8 @@ int main(void)
         cmocka_unit_test(test_points_behind_the_cameras),
         cmocka_unit_test(test_the_best_matches_on_one_plane),
         cmocka_unit_test(test_a_turning_camera_has_no_essential_matrix),
+        cmocka_unit_test(test_exact_pairs_count_more),
+        cmocka_unit_test(test_uneven_noise_is_no_parallax),
         cmocka_unit_test(test_calibrated_geometries_need_a_camera),
         cmocka_unit_test(test_similarity_and_affine),
         cmocka_unit_test(test_a_line_determines_a_similarity_but_no_affine_map),

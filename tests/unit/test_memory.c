@@ -100,13 +100,13 @@ static void full_lists_change_nothing(void **state)
     assert_int_equal(kb_pool_create(7, NULL, &pool), KB_OK);
     for (size_t p = 0; p < KBI_COUNT(pictures); p++) {
         kb_image image = view_of(pictures[p], W, H);
-        for (int c = 0; c < 3 * 4 * 2; c++) {
+        for (int c = 0; c < 3 * 3 * 2; c++) {
             kb_detect_options options;
             size_t n, count;
             KB_INIT(options);
             options.detector = (kb_detector)(KB_DETECTOR_ORB + c % 3);
-            options.selection = (kb_selection)(KB_SELECTION_BEST + c / 3 % 4);
-            options.max_keypoints = c / 12 ? MANY : 5;
+            options.selection = (kb_selection)(KB_SELECTION_BEST + c / 3 % 3);
+            options.max_keypoints = c / 9 ? MANY : 5;
             if (options.detector == KB_DETECTOR_SIFT) options.contrast_threshold = 0.001f;
             assert_int_equal(detect_keypoints(&image, &options, NULL, expected, MANY, &n, NULL), KB_OK);
             assert_int_equal(n, options.max_keypoints);
@@ -185,7 +185,7 @@ static kb_status run_frame(const kb_image *image, const kb_detect_options *detec
     size_t n = 0, found = 0, *count = &f->counts[now];
     kb_status status = detect_keypoints(image, detect, ws, f->keypoints, SMALL_MOST, &n, NULL);
     if (status == KB_OK)
-        status = select_keypoints(f->keypoints, n, image->width, image->height, (kb_selection)(1 + number % 4), n / 2 + 1, ws,
+        status = select_keypoints(f->keypoints, n, image->width, image->height, (kb_selection)(1 + number % 3), n / 2 + 1, ws,
                            count);
     n = *count;
     if (number % 3 == 0 && n > 0) f->keypoints[0].x = -100; /* a row of zeros */
@@ -425,14 +425,14 @@ static void needs_are_exact(void **state)
     static frame_buffers f;
     static uint8_t buffer[4 << 20];
     kb_model *model = render_box_model(KB_KIND_BAD, KB_SAMPLER_CELLS, 256, true, 1);
-    for (int c = 0; c < 3 * 4 * 2; c++) {
+    for (int c = 0; c < 3 * 3 * 2; c++) {
         kb_detect_options options;
         kb_workspace *ws;
         size_t needed = 0;
         small_options(&options, (kb_detector)(KB_DETECTOR_ORB + c % 3), NULL);
         options.no_upsampling = options.detector == KB_DETECTOR_SIFT;
-        options.selection = (kb_selection)(KB_SELECTION_BEST + c / 3 % 4);
-        options.low_memory = c / 12;
+        options.selection = (kb_selection)(KB_SELECTION_BEST + c / 3 % 3);
+        options.low_memory = c / 9;
         kb_workspace_limits limits = small_limits(&options, model, 1);
         assert_int_equal(kb_workspace_reserve(NULL, &limits, &needed, NULL), KB_OK);
         assert_true(needed < sizeof buffer);

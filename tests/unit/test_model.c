@@ -384,7 +384,7 @@ static void the_id_covers_the_revision_of_the_arithmetic(void **state)
     assert_int_equal(kb_model_builtin("rootsift", NULL, &models[3]), KB_OK);
     for (size_t i = 0; i < KBI_COUNT(models); i++) {
         const kb_model_spec *spec = &models[i]->spec;
-        assert_int_equal(kbi_model_revision(spec->kind, spec->sampler), 0);
+        assert_int_equal(kbi_kind_of(spec->kind)->revision[spec->sampler], 0);
         assert_true(kbi_model_id(spec, 0) == id_of(models[i]));
         assert_true(kbi_model_id(spec, 1) != id_of(models[i]) && kbi_model_id(spec, 2) != id_of(models[i]));
         assert_true(kbi_model_id(spec, 1) != kbi_model_id(spec, 2));

@@ -412,6 +412,42 @@ static void epipolar_lines_guide(void **state)
     assert_true(more >= 3);
 }
 
+/* The fit is that of kb_fit with deviations by scale and strength. */
+static void exact_keypoints_count_more(void **state)
+{
+    static float both[ROOM], quality[ROOM];
+    static kb_point_pair points[ROOM];
+    outcome o;
+    kb_fit_options fit;
+    kb_fit_report report, plain;
+    (void)state;
+    views v = views_of(room_scene(21), 0);
+    match_views(&v, KB_GEOMETRY_ESSENTIAL, KB_LOOK_UPRIGHT, &o);
+    for (size_t i = 0; i < o.pair.count; i++) {
+        const kb_keypoint *k[2] = {&o.a[o.matches[i].a], &o.b[o.matches[i].b]};
+        float sum = 0;
+        for (int m = 0; m < 2; m++) {
+            float weak = 0.01f / k[m]->response;
+            sum += k[m]->size * k[m]->size * (1 + weak * weak);
+        }
+        both[i] = sqrtf(sum);
+    }
+    assert_int_equal(kb_match_points(&o.fa, &o.fb, o.matches, o.pair.count, points, quality, NULL), KB_OK);
+    KB_INIT(fit);
+    KB_INIT(report);
+    KB_INIT(plain);
+    fit.geometry = KB_GEOMETRY_ESSENTIAL;
+    fit.camera1 = &v.cameras[0].k;
+    fit.quality = quality;
+    fit.candidates = o.pair.candidates;
+    assert_int_equal(kb_fit(points, o.pair.count, &fit, NULL, NULL, &plain, NULL), KB_OK);
+    fit.deviations = both;
+    assert_int_equal(kb_fit(points, o.pair.count, &fit, NULL, NULL, &report, NULL), KB_OK);
+    assert_memory_equal(report.model, o.fit.model, sizeof report.model);
+    assert_memory_not_equal(plain.model, o.fit.model, sizeof report.model);
+    views_free(&v);
+}
+
 static void unrelated_pairs_have_no_geometry(void **state)
 {
     static const kb_geometry kinds[] = {KB_GEOMETRY_HOMOGRAPHY, KB_GEOMETRY_FUNDAMENTAL, KB_GEOMETRY_ESSENTIAL};
@@ -653,6 +689,7 @@ int main(void)
         cmocka_unit_test(warped_keypoints_obey_the_mask),
         cmocka_unit_test(a_room_is_not_warped),
         cmocka_unit_test(epipolar_lines_guide),
+        cmocka_unit_test(exact_keypoints_count_more),
         cmocka_unit_test(unrelated_pairs_have_no_geometry),
         cmocka_unit_test(empty_images_match_nothing),
         cmocka_unit_test(without_a_geometry_the_look_with_most_matches_is_taken),

@@ -11,6 +11,7 @@
 
 #include "eval/pose.h"
 #include "eval_files.h"
+#include "io/colmap_db.h"
 #include "solid.h"
 
 enum { WIDTH = 480, HEIGHT = 360, VIEWS = 3 };
@@ -158,6 +159,73 @@ static void every_format_tells_the_same_poses(void **state)
     assert_true(ev_pose_set_open(in_scratch("cameras.txt"), 1, &set, &error));
     assert_poses(&set, "cameras.txt", 2);
     ev_pose_set_free(&set);
+}
+
+/* ---- COLMAP's model ---- */
+
+/* COLMAP's text files with the points that view 0 sees within `depth` units, every one seen by all views. */
+static void write_colmap(double depth)
+{
+    solid_scene scene = room_scene(5);
+    make_folder("colmap");
+    make_folder("colmap/sparse");
+    make_folder("colmap/sparse/0");
+    FILE *intrinsics = create("colmap/sparse/0/cameras.txt"), *images = create("colmap/sparse/0/images.txt"),
+         *points = create("colmap/sparse/0/points3D.txt");
+    fprintf(intrinsics, "1 PINHOLE %d %d %g %g %g %g\n", WIDTH, HEIGHT, cameras[0].k.fx, cameras[0].k.fy,
+            cameras[0].k.cx + 0.5, cameras[0].k.cy + 0.5);
+    for (int i = 0; i < VIEWS; i++) {
+        const solid_camera *c = &cameras[i];
+        double q[4];
+        int id = 0;
+        io_quaternion_of(c->r, q);
+        fprintf(images, "%d %.12f %.12f %.12f %.12f %.12f %.12f %.12f 1 view%d.png\n", i + 1, q[0], q[1], q[2], q[3],
+                c->t[0], c->t[1], c->t[2], i);
+        for (int at = 0; at < WIDTH * HEIGHT; at += 1237) {
+            double from[3], along[3];
+            solid_ray(&cameras[0], at % WIDTH, at / WIDTH, from, along);
+            solid_hit hit = solid_cast(&scene, from, along);
+            if (hit.face < 0 || hit.distance > depth) continue;
+            fprintf(images, "%s1 1 %d", id ? " " : "", id + 1);
+            id++;
+            if (i == 0)
+                fprintf(points, "%d %.9f %.9f %.9f 0 0 0 0.5 1 %d 2 %d 3 %d\n", id, hit.point[0], hit.point[1],
+                        hit.point[2], id - 1, id - 1, id - 1);
+        }
+        fprintf(images, "\n");
+    }
+    fclose(intrinsics);
+    fclose(images);
+    fclose(points);
+}
+
+/* Pairs that see the points from directions that differ by 4 degrees and more, with the poses of cameras.txt. */
+static void a_model_of_colmap_is_a_set(void **state)
+{
+    ev_pose_set set, listed;
+    io_error error;
+    (void)state;
+    assert_true(ev_pose_set_open(in_scratch("cameras.txt"), 0, &listed, &error));
+    write_colmap(7);
+    assert_true(ev_pose_set_open(in_scratch("colmap"), 0, &set, &error));
+    assert_string_equal(set.protocol->name, "COLMAP");
+    assert_non_null(strstr(set.images[0].path, "colmap/images/view"));
+    assert_int_equal(set.pair_count, listed.pair_count);
+    for (size_t i = 0; i < set.pair_count; i++) {
+        const ev_posed_pair *a = &set.pairs[i], *b = &listed.pairs[i];
+        assert_true(ev_pose_error(a->rotation, a->translation, b->rotation, b->translation, false) < 1e-4);
+        assert_true(fabs(a->camera[0].cx - b->camera[0].cx) < 1e-9 && a->camera[1].fy == b->camera[1].fy);
+    }
+    ev_pose_set_free(&set);
+    assert_true(ev_pose_set_open(in_scratch("colmap"), 1, &set, &error));
+    assert_int_equal(set.pair_count, 2);
+    ev_pose_set_free(&set);
+    ev_pose_set_free(&listed);
+    write_colmap(3.8); /* hardly any points */
+    assert_false(ev_pose_set_open(in_scratch("colmap"), 0, &set, &error));
+    assert_non_null(strstr(error.text, "lists no pair"));
+    write_text("colmap/sparse/0/cameras.txt", "1 FOV 480 360 1 1 1 1 1\n");
+    assert_false(ev_pose_set_open(in_scratch("colmap"), 0, &set, &error));
 }
 
 /* The truth that was written is that of the pictures: the pose is found. Sizes follow the protocols. */
@@ -324,7 +392,8 @@ static int begin(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_format_tells_the_same_poses), cmocka_unit_test(every_format_is_solved),
+        cmocka_unit_test(every_format_tells_the_same_poses), cmocka_unit_test(a_model_of_colmap_is_a_set),
+        cmocka_unit_test(every_format_is_solved),
         cmocka_unit_test(folders_are_known_by_their_lists),  cmocka_unit_test(given_matches_are_solved),
         cmocka_unit_test(wrong_lists_are_refused),           cmocka_unit_test(the_sign_of_a_translation)};
     return cmocka_run_group_tests_name("pose_sets", tests, begin, remove_scratch);

@@ -2,8 +2,8 @@
 /* Recognition as people use it: references of 500 px, photographs of 2 to 12 megapixels that show one of them among
  * clutter, turned by any angle, tilted, darker, noisy; at the size and with the verification that the program has.
  *
- * test_recognise [PHOTOGRAPHS]: 12 by default; `make test-all` runs 200. At least 99 % are right, and none is wrong with
- * enough inliers. */
+ * test_recognise [PHOTOGRAPHS]: 12 by default, half of them hard to find by words; `make test-all` runs 200. At least 99 %
+ * are right, and none is wrong. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,9 +19,9 @@
 #include "scratch.h"
 #include "solid.h"
 
-enum { REFERENCES = 60, CANDIDATES = 20, CLUTTER = 4, SIDE = 1000, SMALL = SIDE / 2, MAX_SIZE = 1000, MIN_INLIERS = 15 };
+enum { FEW = 12, REFERENCES = 60, CANDIDATES = 20, CLUTTER = 4, SIDE = 1000, SMALL = SIDE / 2, MAX_SIZE = 1000 };
 
-static int photographs = 12;
+static int photographs = FEW;
 static uint8_t *textures[REFERENCES + CLUTTER]; /* SIDE x SIDE */
 static kb_model *model;
 static pipeline line;
@@ -147,22 +147,20 @@ static kb_index *make_index(io_vocabulary *words)
     return index;
 }
 
-/* The reference with the most inliers, if it has enough; -1: none. */
+/* The first result, if it is verified, as `keybits search` does; -1: none. */
 static int recognise(const kb_index *index, const uint8_t *pixels, int32_t width, int32_t height)
 {
     features f;
     kb_index_query_options o;
     kb_index_result results[CANDIDATES];
-    size_t count, best = 0;
+    size_t count;
     KB_INIT(o);
     o.verify = CANDIDATES; /* a third of the references: words and samples must find the right one */
     describe_pixels(pixels, width, height, &f);
     kb_features view = features_view(&f);
     assert_int_equal(kb_index_query(index, &view, &o, NULL, results, CANDIDATES, &count, NULL), KB_OK);
     features_free(&f);
-    for (size_t i = 1; i < count; i++)
-        if (results[i].inliers > results[best].inliers) best = i;
-    return count > 0 && results[best].inliers >= MIN_INLIERS ? (int)results[best].id : -1;
+    return count > 0 && results[0].inliers > 0 ? (int)results[0].id : -1;
 }
 
 static void photographs_are_recognised(void **state)
@@ -170,10 +168,11 @@ static void photographs_are_recognised(void **state)
     (void)state;
     io_vocabulary words;
     kb_index *index = make_index(&words);
+    static const int hard[] = {25, 65, 66, 78, 125, 129};
     int right = 0;
-    for (int i = 0; i < photographs; i++) {
+    for (int n = 0; n < photographs; n++) {
         int32_t width, height;
-        int reference = i % REFERENCES;
+        int i = photographs == FEW && n < FEW / 2 ? hard[n] : n, reference = i % REFERENCES;
         uint8_t *pixels = take_photograph((uint32_t)i, reference, &width, &height);
         int found = recognise(index, pixels, width, height);
         right += found == reference;

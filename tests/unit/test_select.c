@@ -160,77 +160,6 @@ static void test_grid_goes_in_rounds(void **state)
     for (int i = 0; i < 8; i++) assert_int_equal(two[i].octave, i);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- anms */
-
-static double distance2(const kb_keypoint *a, const kb_keypoint *b)
-{
-    double dx = (double)a->x - b->x, dy = (double)a->y - b->y;
-    return dx * dx + dy * dy;
-}
-
-/* The distance to the nearest that stayed and is stronger; infinity for the strongest. */
-static double to_stronger(const kb_keypoint *k, const kb_keypoint *kept, size_t n)
-{
-    double nearest = INFINITY;
-    for (size_t i = 0; i < n && kbi_keypoint_before(&kept[i], k); i++) nearest = fmin(nearest, distance2(k, &kept[i]));
-    return nearest;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* There is a radius: what stayed, but for a few, is at least so far from stronger ones that stayed, and everything
- * else is closer. */
-static void test_anms_has_a_radius(void **state)
-{
-    (void)state;
-    static const size_t sizes[] = {10, 65, 300, 1500, 4000};
-    for (size_t s = 0; s < KBI_COUNT(sizes); s++)
-        for (uint32_t steps = 3; steps < 10000; steps *= 40) {
-            size_t total = sizes[s], n = total / 8 + 1, dropped = 0;
-            kb_keypoint *k = scatter(total, steps, s * 7 + steps), *all = copy_of(k, total);
-            assert_int_equal(keep(k, total, KB_SELECTION_ANMS, n), n);
-            assert_in_order(k, n);
-            bool *stayed = calloc(total, sizeof *stayed);
-            double *distance = malloc(n * sizeof *distance);
-            for (size_t i = 0; i < n; i++) {
-                stayed[k[i].octave] = true;
-                distance[i] = to_stronger(&k[i], k, n);
-            }
-            qsort(distance, n, sizeof *distance, by_value);
-            double radius = distance[n / 32 + 1 < n - 1 ? n / 32 + 1 : n - 1];
-            for (size_t i = 0; i < total; i++) {
-                if (stayed[i]) continue;
-                assert_true(to_stronger(&all[i], k, n) <= radius);
-                dropped++;
-            }
-            assert_int_equal(dropped, total - n);
-            free(k), free(all), free(stayed), free(distance);
-        }
-}
-
-static void test_anms_covers(void **state)
-{
-    (void)state;
-    enum { TOTAL = 20000, N = 300 };
-    kb_keypoint *k = scatter(TOTAL, 1000000, 99);
-    for (size_t i = 0; i < TOTAL; i++) k[i].response *= 1 + k[i].x; /* stronger to the right */
-    assert_int_equal(keep(k, TOTAL, KB_SELECTION_ANMS, N), N);
-    double worst = 0;
-    for (int y = 0; y < HEIGHT; y += 10)
-        for (int x = 0; x < WIDTH; x += 10) {
-            kb_keypoint here = {(float)x, (float)y, 1, 0, 0, 0, 0};
-            double nearest = INFINITY;
-            for (size_t i = 0; i < N; i++) nearest = fmin(nearest, distance2(&here, &k[i]));
-            worst = fmax(worst, sqrt(nearest));
-        }
-    assert_true(worst < 80); /* a perfect lattice of 300 would leave 23 px, the 300 strongest leave hundreds */
-    free(k);
-}
-
 /* --------------------------------------------------------------------------------------------------------- quadtree */
 
 /* Four clusters of different size: each quarter of the image gives the same number, its strongest. */
@@ -303,9 +232,9 @@ static void test_wrong_arguments(void **state)
     assert_int_equal(select_keypoints(k, 3, 0, 10, KB_SELECTION_GRID, 1, NULL, &n), KB_E_ARGUMENT);
     assert_int_equal(select_keypoints(k, 3, 10, 70000, KB_SELECTION_GRID, 1, NULL, &n), KB_E_ARGUMENT);
     assert_int_equal(select_keypoints(k, 3, 10, 10, (kb_selection)7, 1, NULL, &n), KB_E_ARGUMENT);
-    assert_int_equal(select_keypoints(NULL, 0, 10, 10, KB_SELECTION_ANMS, 5, NULL, &n), KB_OK);
+    assert_int_equal(select_keypoints(NULL, 0, 10, 10, KB_SELECTION_QUADTREE, 5, NULL, &n), KB_OK);
     assert_int_equal(n, 0);
-    assert_int_equal(select_keypoints(k, 3, 10, 10, KB_SELECTION_ANMS, 0, NULL, &n), KB_OK);
+    assert_int_equal(select_keypoints(k, 3, 10, 10, KB_SELECTION_QUADTREE, 0, NULL, &n), KB_OK);
     assert_int_equal(n, 0);
     assert_int_equal(select_keypoints(k, 3, 10, 10, KB_SELECTION_GRID, 50, NULL, &n), KB_OK);
     assert_int_equal(n, 3);
@@ -320,8 +249,6 @@ int main(void)
         cmocka_unit_test(test_what_is_not_finite_goes_last),
         cmocka_unit_test(test_grid_leaves_no_region_empty),
         cmocka_unit_test(test_grid_goes_in_rounds),
-        cmocka_unit_test(test_anms_has_a_radius),
-        cmocka_unit_test(test_anms_covers),
         cmocka_unit_test(test_quadtree_shares_by_area),
         cmocka_unit_test(test_quadtree_takes_the_strongest_of_a_leaf),
         cmocka_unit_test(test_large_sets_in_one_place),

@@ -54,7 +54,7 @@ class Detector:
 
     name: "hessian" (peaks of the determinant of the Hessian on a pyramid), "orb" (FAST corners on the same pyramid) or
     "sift" (differences of Gaussians). selection: "default", "best",
-    "grid", "anms" or "quadtree". orientation: "gradient" (the default), "centroid" (OpenCV's ORB) or "none" (upright);
+    "grid" or "quadtree". orientation: "gradient" (the default), "centroid" (OpenCV's ORB) or "none" (upright);
     second_angle gives keypoints with two clear angles twice; whole_pixels keeps positions on pixels, as OpenCV's ORB.
     mask_margin is the distance in px between keypoints and what a mask hides.
     Everything else as in kb_detect_options; None means the default. An option of another detector is refused."""
@@ -267,7 +267,7 @@ def deviations(image: ImageLike, keypoints: KeypointsLike, detector: Union[str, 
 
 
 def select(keypoints: KeypointsLike, size: Tuple[int, int], count: int, rule: str = "default") -> Keypoints:
-    """The best `count` of keypoints of an image of (width, height) by a rule ("best", "grid", "anms", "quadtree"),
+    """The best `count` of keypoints of an image of (width, height) by a rule ("best", "grid", "quadtree"),
     strongest first."""
     _known(rule, _SELECTIONS, "selection")
     count = whole("count", count, 0)

@@ -137,6 +137,16 @@ def test_cancelled(photos, tmp_path):
         keybits.Collection([photos], tmp_path / "w", progress=stop).describe()
 
 
+def test_an_image_is_taken_once(photos, tmp_path):
+    (photos / "copy.pgm").write_bytes((photos / "1.pgm").read_bytes())
+    (photos / "gone.jpg").symlink_to("nowhere.jpg")
+    said = []
+    c = keybits.Collection([photos, photos / "0.pgm"], tmp_path / "w", warn=said.append)
+    assert len(c) == 6 and "copy.pgm" not in c.names
+    words = "copy.pgm is the same image as", "0.pgm is named twice", "1 name that leads to no file"
+    assert len(said) == 3 and all(any(word in sentence for sentence in said) for word in words)
+
+
 def test_photographs_that_cannot_be_read(photos, tmp_path):
     (photos / "broken.jpg").write_bytes(b"no picture")
     said = []

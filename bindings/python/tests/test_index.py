@@ -91,6 +91,8 @@ def test_wrong_vocabularies(vocabulary, described, tmp_path):
         keybits.Vocabulary.train([np.zeros((3, 16), np.uint8), np.zeros((3, 32), np.uint8)])
     with pytest.raises(keybits.KeybitsValueError, match="no images to learn from"):
         keybits.Vocabulary.train([])
+    with pytest.raises(ValueError, match="no word has a weight"):
+        keybits.Vocabulary.train(described[:1], branching=8, levels=3)
 
 
 def test_index(vocabulary, described, scenes, tmp_path):
