@@ -154,6 +154,13 @@ bool ev_peer_fit(const kb_point_pair *pairs, size_t n, io_error *error)
     return peers_or_fail("a fit by a peer", error) && module->fit(pairs, n, error);
 }
 
+static void straighten(const kb_camera *c, double x, double y, double *u, double *v)
+{
+    kb_camera_unproject(c, x, y, u, v);
+    *u = c->fx * *u + c->cx;
+    *v = c->fy * *v + c->cy;
+}
+
 /* The pairs as cameras without distortion see them, which is all that OpenCV's solver takes; NULL: they are such. */
 static kb_point_pair *without_distortion(const kb_point_pair *pairs, size_t n, const kb_camera *const cameras[2])
 {
@@ -164,14 +171,8 @@ static kb_point_pair *without_distortion(const kb_point_pair *pairs, size_t n, c
     }
     kb_point_pair *out = bent ? io_alloc(n + 1, sizeof *out) : NULL;
     for (size_t i = 0; i < n && out; i++) {
-        const double *from = &pairs[i].x1;
-        double *to = &out[i].x1;
-        for (int k = 0; k < 2; k++) {
-            const kb_camera *c = cameras[k];
-            kb_camera_unproject(c, from[2 * k], from[2 * k + 1], &to[2 * k], &to[2 * k + 1]);
-            to[2 * k] = c->fx * to[2 * k] + c->cx;
-            to[2 * k + 1] = c->fy * to[2 * k + 1] + c->cy;
-        }
+        straighten(cameras[0], pairs[i].x1, pairs[i].y1, &out[i].x1, &out[i].y1);
+        straighten(cameras[1], pairs[i].x2, pairs[i].y2, &out[i].x2, &out[i].y2);
     }
     return out;
 }

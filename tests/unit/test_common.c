@@ -180,6 +180,8 @@ static void test_workspace_grows_and_keeps(void **state)
     (void)state;
     kb_workspace *workspace;
     assert_int_equal(kb_workspace_create(NULL, &workspace), KB_OK);
+    assert_non_null(kbi_workspace_get(workspace, 1000)); /* apart: there is no block yet */
+    kbi_workspace_rewind(workspace, 0);
     void *large = kbi_workspace_get(workspace, 1000);
     kbi_workspace_rewind(workspace, 0);
     size_t held = kb_workspace_bytes(workspace);
