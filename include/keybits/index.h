@@ -289,6 +289,25 @@ KB_API void kb_loop_detector_free(kb_loop_detector *detector);
 KB_API kb_status kb_loop_detector_add(kb_loop_detector *detector, const kb_features *features, kb_workspace *workspace,
                                       kb_loop *loop, kb_error *error);
 
+/* ----------------------------------------------------------------------------------------------------------- memory */
+
+/* The largest calls of this header that will use a workspace. A field of 0 or NULL: no call of that kind. */
+typedef struct kb_index_limits {
+    uint32_t struct_size;
+    int32_t pair;                  /* 1: kb_pair_verify of two images, with upright rows or without */
+    size_t images;                 /* of the index or loop detector, with removed ones */
+    size_t rows;                   /* of an image or query: kb_index_add */
+    size_t row_bytes;              /* of these; 0: KB_MAX_BITS / 8 */
+    size_t results;                /* capacity of kb_index_query */
+    const kb_index_query_options *query; /* of kb_index_query: scoring, verify, probes; NULL: the defaults */
+    const kb_loop_options *loop;   /* kb_loop_detector_add of a detector with these options; NULL: none */
+} kb_index_limits;
+
+/* As kb_workspace_reserve, which has the limits of the calls of keybits.h: a workspace may be reserved for both. Only
+ * the index itself allocates then, for the images that it keeps. error may be NULL. */
+KB_API kb_status kb_index_reserve(kb_workspace *workspace, const kb_index_limits *limits, size_t *bytes,
+                                  kb_error *error);
+
 /* ------------------------------------------------------------------------------------------ trees of other programs */
 
 /* DBoW2's numbers; kept for conversion. */
