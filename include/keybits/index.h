@@ -215,8 +215,8 @@ typedef struct kb_index_info {
     size_t positions;             /* with the removed ones */
     uint64_t entries;             /* a word of an image each */
     uint64_t bytes;               /* of memory, or of the file, without the vocabulary */
-    kb_detector detector;         /* of the first image that told: how keypoints of all images and queries are found, as */
-    int32_t revision, upright, max_size; /* kb_features has it. 0: unknown */
+    kb_detector detector;         /* of the first image that told: how keypoints of all images and queries are found, */
+    int32_t revision, upright, max_size; /* as kb_features has it. 0: unknown */
     const kb_vocabulary *vocabulary; /* lives as long as the index */
 } kb_index_info;
 KB_API kb_status kb_index_get_info(const kb_index *index, kb_index_info *info);
@@ -231,13 +231,13 @@ typedef struct kb_index_image {
     int32_t width, height; /* 0 where kb_features did not tell */
 } kb_index_image;
 
-/* Fills image, and features with what the index keeps of it, to draw or match them; both are set with KB_INIT and may be
- * NULL. features->keypoints, unless it is NULL, has room for features->capacity keypoints (otherwise KB_E_SPACE), of
- * which x, y, size and angle are kept; features->rows is set to the index's own rows, which must not be written and live
- * until it changes. KB_E_ARGUMENT when there is no such position, KB_E_KIND for features that the index does not keep.
- * error may be NULL. */
-KB_API kb_status kb_index_get_image(const kb_index *index, size_t position, kb_index_image *image, kb_features *features,
-                                    kb_error *error);
+/* Fills image, and features with what the index keeps of it, to draw or match them; both are set with KB_INIT and may
+ * be NULL. features->keypoints, unless it is NULL, has room for features->capacity keypoints (otherwise KB_E_SPACE), of
+ * which x, y, size and angle are kept; features->rows is set to the index's own rows, which must not be written and
+ * live until it changes. KB_E_ARGUMENT when there is no such position, KB_E_KIND for features that the index does not
+ * keep. error may be NULL. */
+KB_API kb_status kb_index_get_image(const kb_index *index, size_t position, kb_index_image *image,
+                                    kb_features *features, kb_error *error);
 
 /* Writes the index as a file by calls of write(self, data, size), which returns KB_OK to go on. Removed images are not
  * in the file, so that positions there have no gaps; the index stays as it is. The same images in the same order give

@@ -100,7 +100,8 @@ kb_status kbi_index_verify(const kb_index *index, const kb_features *query, size
     options.geometry = o->geometry;
     options.threshold = o->threshold;
     kb_status status = kept_features(index, position, ws, &image);
-    if (status == KB_OK) status = kbi_pair_verify(query, &image, &options, plane, ws, b.matches, b.marks, &count, &found);
+    if (status == KB_OK)
+        status = kbi_pair_verify(query, &image, &options, plane, ws, b.matches, b.marks, &count, &found);
     if (status != KB_OK) return status;
     kbi_similarity_table(query->row_bytes, b.similarity);
     result->score = matches_score(index, query, position, b.matches, count, b.similarity, b.marks);
