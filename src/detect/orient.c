@@ -209,5 +209,6 @@ kb_status kb_orient(const kb_image *image, const kb_orient_options *options, kb_
         f.upright = o.orientation == KB_ORIENTATION_NONE;
         kbi_features_write(features, &f);
     }
+    if (kbi_workspace_lacks(ws, mark, status)) kbi_orient_measure(image, f.n, o.parallel, ws);
     return kbi_workspace_end(ws, mark, &local, status, "keypoints, width, height, format", error);
 }
