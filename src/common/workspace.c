@@ -193,6 +193,7 @@ void kbi_workspace_rewind(kb_workspace *workspace, size_t mark)
     if (keeps && mark == 0) (void)kbi_workspace_grow(workspace, workspace->peak);
 }
 
+#ifndef __wasm__
 bool kbi_workspace_lacks(kb_workspace *workspace, size_t mark, kb_status status)
 {
     if (status != KB_E_MEMORY || !workspace->fixed || workspace->missing == 0) return false;
@@ -201,6 +202,7 @@ bool kbi_workspace_lacks(kb_workspace *workspace, size_t mark, kb_status status)
     workspace->peak = mark;
     return true;
 }
+#endif
 
 static void tell_missing(kb_workspace *workspace, const char *limits, kb_error *error)
 {
