@@ -143,7 +143,8 @@ bool kbi_fit_oriented(const double *f, const fit_pairs *pairs, const int32_t *sa
     return positive == 0 || positive == n;
 }
 
-static int32_t fundamental_solve(const fit_pairs *pairs, const int32_t *sample, double models[FIT_MAX_MODELS][FIT_MODEL])
+static int32_t fundamental_solve(const fit_pairs *pairs, const int32_t *sample,
+                                 double models[FIT_MAX_MODELS][FIT_MODEL])
 {
     double a[7][9], first[9], other[9], cofactors[9], roots[3];
     int32_t column[9];

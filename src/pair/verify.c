@@ -8,6 +8,8 @@
  * its inliers are distinct (distinct.c), since places that look alike, such as the doors of two corridors, lie on each
  * other's epipolar lines. One good geometry verifies the pair. `keybits eval verify` counts how often that is right. */
 #include "common/features.h"
+#include "fit/fit.h"
+#include "match/match.h"
 #include "pair/verify.h"
 
 #define PAIRS 1e6          /* of images that a caller tries, unless it says otherwise */
@@ -15,13 +17,14 @@
 #define THRESHOLD_PX 3.0
 #define FLAT 0.8           /* of the places of one geometry, above which a simpler one is all there is */
 #define CALIBRATED 0.95    /* of the places of a fundamental matrix: with fewer, the cameras are wrong */
+#define MAX_TRIES 4        /* geometries that are fitted to a pair */
 
 typedef struct verify_job {
     const kb_features *a, *b;
     const kb_verify_options *o;
     int32_t plane; /* places of a homography that are asked for in any case */
     kb_workspace *ws;
-    const kb_match *kept;
+    kb_match *kept;
     size_t n, candidates;
     kb_point_pair *points;
     float *quality;
@@ -137,16 +140,20 @@ static void mark_matches(const verify_job *job, const verify_try *best, const kb
     }
 }
 
+static bool matches_allocate(verify_job *job, size_t n)
+{
+    job->kept = kbi_workspace_array(job->ws, n, sizeof *job->kept);
+    job->points = kbi_workspace_array(job->ws, n, sizeof *job->points);
+    job->quality = kbi_workspace_array(job->ws, n, sizeof *job->quality);
+    return job->kept && job->points && job->quality;
+}
+
 static kb_status fit_matches(verify_job *job, const kb_match *matches, size_t n, uint8_t *marks, kb_verification *out)
 {
     verify_try best = {.good = false};
-    kb_match *kept = kbi_workspace_array(job->ws, n, sizeof *kept);
-    job->kept = kept;
-    job->points = kbi_workspace_array(job->ws, n, sizeof *job->points);
-    job->quality = kbi_workspace_array(job->ws, n, sizeof *job->quality);
-    if (!kept || !job->points || !job->quality) return KB_E_MEMORY;
-    kb_status status = kb_filter(job->a, job->b, matches, n, NULL, job->ws, kept, &job->n, NULL);
-    if (status == KB_OK) status = kb_match_points(job->a, job->b, kept, job->n, job->points, job->quality, NULL);
+    if (!matches_allocate(job, n)) return KB_E_MEMORY;
+    kb_status status = kb_filter(job->a, job->b, matches, n, NULL, job->ws, job->kept, &job->n, NULL);
+    if (status == KB_OK) status = kb_match_points(job->a, job->b, job->kept, job->n, job->points, job->quality, NULL);
     if (status == KB_OK && job->n > 0) status = choose_geometry(job, &best);
     if (status != KB_OK) return status;
     mark_matches(job, &best, matches, n, marks);
@@ -223,6 +230,13 @@ static bool make_upright(kb_features *f, const uint8_t *rows, kb_workspace *ws)
     return keypoints != NULL;
 }
 
+static bool upright_allocate(verify_look *look, kb_workspace *ws)
+{
+    look->matches = kbi_workspace_array(ws, look->a.n, sizeof *look->matches);
+    look->inliers = kbi_workspace_get(ws, look->a.n);
+    return look->matches && look->inliers;
+}
+
 /* Upright rows may know more of a pair that oriented rows verify. They do not decide about others: with a second look,
  * more facades with equal windows were taken for one. */
 static kb_status take_both(verify_look *best, const kb_verify_options *o, kb_workspace *ws)
@@ -230,9 +244,7 @@ static kb_status take_both(verify_look *best, const kb_verify_options *o, kb_wor
     verify_look upright = *best;
     kb_status status = take_look(best, o, ws);
     if (status != KB_OK || !best->found.verified) return status;
-    upright.matches = kbi_workspace_array(ws, best->a.n, sizeof *upright.matches);
-    upright.inliers = kbi_workspace_get(ws, best->a.n);
-    if (!upright.matches || !upright.inliers || !make_upright(&upright.a, o->upright_a, ws) ||
+    if (!upright_allocate(&upright, ws) || !make_upright(&upright.a, o->upright_a, ws) ||
         !make_upright(&upright.b, o->upright_b, ws))
         return KB_E_MEMORY;
     status = take_look(&upright, o, ws);
@@ -241,6 +253,23 @@ static kb_status take_both(verify_look *best, const kb_verify_options *o, kb_wor
     memcpy(best->inliers, upright.inliers, upright.found.count);
     best->found = upright.found;
     return KB_OK;
+}
+
+kb_status kbi_pair_verify_measure(size_t n, size_t row_bytes, bool upright, kb_workspace *ws)
+{
+    verify_job job = {.ws = ws};
+    verify_look look = {.a = {.n = n}};
+    size_t mark = kbi_workspace_mark(ws);
+    bool fits = !upright || (upright_allocate(&look, ws) && kbi_workspace_array(ws, n, sizeof(kb_keypoint)) &&
+                             kbi_workspace_array(ws, n, sizeof(kb_keypoint)));
+    kb_status status = fits ? kbi_match_measure(n, n, row_bytes, 1, ws) : KB_E_MEMORY;
+    if (status == KB_OK && !matches_allocate(&job, n)) status = KB_E_MEMORY;
+    if (status == KB_OK) status = kbi_filter_measure(n, ws);
+    for (int i = 0; i < MAX_TRIES && status == KB_OK; i++)
+        if (!kbi_workspace_get(ws, n)) status = KB_E_MEMORY;
+    if (status == KB_OK) status = kbi_fit_measure(n, ws);
+    kbi_workspace_rewind(ws, mark);
+    return status;
 }
 
 static kb_status check_upright(const kb_features *a, const kb_verify_options *o, kb_error *error)
@@ -269,9 +298,6 @@ kb_status kb_pair_verify(const kb_features *a, const kb_features *b, const kb_ve
     verify_look look = {.a = f[0], .b = f[1], .matches = matches, .inliers = inliers};
     size_t mark = kbi_workspace_mark(ws);
     status = (o.upright_a ? take_both : take_look)(&look, &o, ws);
-    kbi_workspace_rewind(ws, mark);
-    kbi_workspace_release(&local);
-    if (status != KB_OK) return kbi_fail(error, status, "%s", kb_status_string(status));
-    KBI_STRUCT_WRITE(kb_verification, out, &look.found);
-    return KB_OK;
+    if (status == KB_OK) KBI_STRUCT_WRITE(kb_verification, out, &look.found);
+    return kbi_workspace_end(ws, mark, &local, status, "rows, row_bytes, pair", error);
 }
