@@ -29,7 +29,7 @@ typedef struct verify_job {
 
 typedef struct verify_try {
     kb_geometry geometry;
-    bool good;
+    bool found, asked, good; /* by the fit; whether the inliers have been looked at, and what came of it */
     uint8_t *inliers;
     int32_t distinct;
     kb_fit_report fit;
@@ -68,18 +68,28 @@ static kb_status try_geometry(const verify_job *job, kb_geometry geometry, verif
     if (!out->inliers) return KB_E_MEMORY;
     memset(out->inliers, 0, job->n);
     kb_status status = kb_fit(job->points, job->n, &o, job->ws, out->inliers, &out->fit, NULL);
-    out->good = status == KB_OK && out->fit.result == KB_FIT_FOUND && out->fit.places >= job->o->min_places &&
-                kbi_pair_distinct(job->a, job->b, job->kept, out->inliers, job->n, &out->distinct);
+    out->found = status == KB_OK && out->fit.result == KB_FIT_FOUND && out->fit.places >= job->o->min_places;
+    out->asked = out->good = false;
     return status;
+}
+
+/* Looks at the inliers when it is asked for the first time: that costs as much as the fit. */
+static bool is_good(const verify_job *job, verify_try *t)
+{
+    if (!t->asked)
+        t->good = t->found && kbi_pair_distinct(job->a, job->b, job->kept, t->inliers, job->n, &t->distinct);
+    t->asked = true;
+    return t->good;
 }
 
 /* ---- the choice ---- */
 
 /* Replaces `best` by another geometry where that one is good and best is not, or has fewer than `share` of its
  * places. */
-static void prefer(const verify_try *other, double share, verify_try *best)
+static void prefer(const verify_job *job, verify_try *other, double share, verify_try *best)
 {
-    if (other->good && (!best->good || other->fit.places >= share * best->fit.places)) *best = *other;
+    bool enough = other->fit.places >= share * best->fit.places;
+    if (other->found && (enough || !is_good(job, best)) && is_good(job, other)) *best = *other;
 }
 
 /* A homography, or an epipolar geometry where that explains clearly more, as COLMAP asks. */
@@ -87,15 +97,15 @@ static kb_status choose_plane_or_solid(const verify_job *job, verify_try *best)
 {
     verify_try other;
     kb_status status = try_geometry(job, KB_GEOMETRY_HOMOGRAPHY, best);
-    if (best->fit.places < job->plane) best->good = false;
-    if (status != KB_OK || (job->plane > 0 && !best->good)) return status;
+    if (best->fit.places < job->plane) best->found = false;
+    if (status != KB_OK || (job->plane > 0 && !is_good(job, best))) return status;
     if (job->o->camera_a) {
         status = try_geometry(job, KB_GEOMETRY_ESSENTIAL, &other);
-        if (status == KB_OK) prefer(&other, 1 / FLAT, best);
+        if (status == KB_OK) prefer(job, &other, 1 / FLAT, best);
     }
     bool calibrated = best->geometry == KB_GEOMETRY_ESSENTIAL;
     if (status == KB_OK) status = try_geometry(job, KB_GEOMETRY_FUNDAMENTAL, &other);
-    if (status == KB_OK) prefer(&other, 1 / (calibrated ? CALIBRATED : FLAT), best);
+    if (status == KB_OK) prefer(job, &other, 1 / (calibrated ? CALIBRATED : FLAT), best);
     return status;
 }
 
@@ -105,11 +115,15 @@ static kb_status choose_geometry(const verify_job *job, verify_try *best)
     verify_try other;
     kb_geometry wanted = job->o->geometry;
     kb_status status = choose_plane_or_solid(job, best);
-    if (status != KB_OK || !best->good || wanted == best->geometry) return status;
-    if (wanted) return try_geometry(job, wanted, best);
+    if (status != KB_OK || !is_good(job, best) || wanted == best->geometry) return status;
+    if (wanted) {
+        status = try_geometry(job, wanted, best);
+        is_good(job, best);
+        return status;
+    }
     if (!job->o->camera_a || best->geometry != KB_GEOMETRY_HOMOGRAPHY) return KB_OK;
     status = try_geometry(job, KB_GEOMETRY_ROTATION, &other);
-    if (status == KB_OK) prefer(&other, FLAT, best);
+    if (status == KB_OK) prefer(job, &other, FLAT, best);
     return status;
 }
 
@@ -139,7 +153,7 @@ static void mark_matches(const verify_job *job, const verify_try *best, const kb
 
 static kb_status fit_matches(verify_job *job, const kb_match *matches, size_t n, uint8_t *marks, kb_verification *out)
 {
-    verify_try best = {.good = false};
+    verify_try best = {.found = false};
     kb_match *kept = kbi_workspace_array(job->ws, n, sizeof *kept);
     job->kept = kept;
     job->points = kbi_workspace_array(job->ws, n, sizeof *job->points);
