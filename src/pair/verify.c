@@ -20,6 +20,7 @@ typedef struct verify_job {
     const kb_features *a, *b;
     const kb_verify_options *o;
     int32_t plane; /* places of a homography that are asked for in any case */
+    const kb_verification *other; /* of a look that verified the pair; this one has to have more places. NULL: none */
     kb_workspace *ws;
     const kb_match *kept;
     size_t n, candidates;
@@ -151,6 +152,19 @@ static void mark_matches(const verify_job *job, const verify_try *best, const kb
     }
 }
 
+/* What the second look at a verified pair has. Where the first saw depth, this one need not look for a plane; and where
+ * it has no more matches than that had places, for nothing. */
+static kb_status choose_more(const verify_job *job, verify_try *best)
+{
+    kb_status status = KB_OK;
+    if (job->n <= (size_t)job->other->places) return KB_OK;
+    if (is_epipolar(job->other->geometry)) status = try_geometry(job, job->other->geometry, best);
+    else status = choose_geometry(job, best);
+    if (best->fit.places <= job->other->places) best->found = best->good = false;
+    if (status == KB_OK) is_good(job, best);
+    return status;
+}
+
 static kb_status fit_matches(verify_job *job, const kb_match *matches, size_t n, uint8_t *marks, kb_verification *out)
 {
     verify_try best = {.found = false};
@@ -161,29 +175,34 @@ static kb_status fit_matches(verify_job *job, const kb_match *matches, size_t n,
     if (!kept || !job->points || !job->quality) return KB_E_MEMORY;
     kb_status status = kb_filter(job->a, job->b, matches, n, NULL, job->ws, kept, &job->n, NULL);
     if (status == KB_OK) status = kb_match_points(job->a, job->b, kept, job->n, job->points, job->quality, NULL);
-    if (status == KB_OK && job->n > 0) status = choose_geometry(job, &best);
+    if (status == KB_OK && job->n > 0) status = (job->other ? choose_more : choose_geometry)(job, &best);
     if (status != KB_OK) return status;
     mark_matches(job, &best, matches, n, marks);
     fill_verification(&best, out);
     return KB_OK;
 }
 
+static kb_status verify_rows(verify_job *job, kb_match *matches, uint8_t *marks, size_t *n, kb_verification *out)
+{
+    kb_match_options o;
+    KB_INIT(o);
+    o.max_ratio = job->o->max_ratio;
+    o.max_distance = job->o->max_distance;
+    memset(out, 0, sizeof *out);
+    out->struct_size = sizeof *out;
+    size_t mark = kbi_workspace_mark(job->ws);
+    kb_status status = kb_match_features(job->a, job->b, &o, job->ws, matches, n, NULL);
+    out->candidates = job->candidates = status == KB_OK ? *n : 0;
+    if (status == KB_OK && *n > 0) status = fit_matches(job, matches, *n, marks, out);
+    kbi_workspace_rewind(job->ws, mark);
+    return status;
+}
+
 kb_status kbi_pair_verify(const kb_features *a, const kb_features *b, const kb_verify_options *options, int32_t plane,
                           kb_workspace *ws, kb_match *matches, uint8_t *marks, size_t *n, kb_verification *out)
 {
     verify_job job = {.a = a, .b = b, .o = options, .plane = plane, .ws = ws};
-    kb_match_options o;
-    KB_INIT(o);
-    o.max_ratio = options->max_ratio;
-    o.max_distance = options->max_distance;
-    memset(out, 0, sizeof *out);
-    out->struct_size = sizeof *out;
-    size_t mark = kbi_workspace_mark(ws);
-    kb_status status = kb_match_features(a, b, &o, ws, matches, n, NULL);
-    out->candidates = job.candidates = status == KB_OK ? *n : 0;
-    if (status == KB_OK && *n > 0) status = fit_matches(&job, matches, *n, marks, out);
-    kbi_workspace_rewind(ws, mark);
-    return status;
+    return verify_rows(&job, matches, marks, n, out);
 }
 
 /* ---- the public call ---- */
@@ -209,10 +228,11 @@ typedef struct verify_look {
 } verify_look;
 
 /* Drops the matches that the filter did not keep. */
-static kb_status take_look(verify_look *look, const kb_verify_options *o, kb_workspace *ws)
+static kb_status take_look(verify_look *look, const kb_verify_options *o, const kb_verification *other, kb_workspace *ws)
 {
     size_t n = 0, kept = 0;
-    kb_status status = kbi_pair_verify(&look->a, &look->b, o, 0, ws, look->matches, look->inliers, &n, &look->found);
+    verify_job job = {.a = &look->a, .b = &look->b, .o = o, .other = other, .ws = ws};
+    kb_status status = verify_rows(&job, look->matches, look->inliers, &n, &look->found);
     for (size_t i = 0; i < n && status == KB_OK; i++) {
         if (look->inliers[i] == KBI_MATCH_DROPPED) continue;
         look->matches[kept] = look->matches[i];
@@ -242,14 +262,14 @@ static bool make_upright(kb_features *f, const uint8_t *rows, kb_workspace *ws)
 static kb_status take_both(verify_look *best, const kb_verify_options *o, kb_workspace *ws)
 {
     verify_look upright = *best;
-    kb_status status = take_look(best, o, ws);
+    kb_status status = take_look(best, o, NULL, ws);
     if (status != KB_OK || !best->found.verified) return status;
     upright.matches = kbi_workspace_array(ws, best->a.n, sizeof *upright.matches);
     upright.inliers = kbi_workspace_get(ws, best->a.n);
     if (!upright.matches || !upright.inliers || !make_upright(&upright.a, o->upright_a, ws) ||
         !make_upright(&upright.b, o->upright_b, ws))
         return KB_E_MEMORY;
-    status = take_look(&upright, o, ws);
+    status = take_look(&upright, o, &best->found, ws);
     if (status != KB_OK || upright.found.places <= best->found.places) return status;
     memcpy(best->matches, upright.matches, upright.found.count * sizeof *best->matches);
     memcpy(best->inliers, upright.inliers, upright.found.count);
@@ -282,7 +302,7 @@ kb_status kb_pair_verify(const kb_features *a, const kb_features *b, const kb_ve
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     verify_look look = {.a = f[0], .b = f[1], .matches = matches, .inliers = inliers};
     size_t mark = kbi_workspace_mark(ws);
-    status = (o.upright_a ? take_both : take_look)(&look, &o, ws);
+    status = o.upright_a ? take_both(&look, &o, ws) : take_look(&look, &o, NULL, ws);
     kbi_workspace_rewind(ws, mark);
     kbi_workspace_release(&local);
     if (status != KB_OK) return kbi_fail(error, status, "%s", kb_status_string(status));
