@@ -12,6 +12,7 @@
 
 #define PAIRS 1e6          /* of images that a caller tries, unless it says otherwise */
 #define SAMPLES 1000       /* of a fit, at most: what the filter has left is right for the most part, or hopeless */
+#define MORE_SAMPLES 200   /* of a second look, at a pair that is verified */
 #define THRESHOLD_PX 3.0
 #define FLAT 0.8           /* of the places of one geometry, above which a simpler one is all there is */
 #define CALIBRATED 0.95    /* of the places of a fundamental matrix: with fewer, the cameras are wrong */
@@ -58,7 +59,7 @@ static kb_status try_geometry(const verify_job *job, kb_geometry geometry, verif
     o.threshold = threshold_of(job->o, geometry);
     o.quality = job->quality;
     o.seed = job->o->seed;
-    o.max_iterations = SAMPLES;
+    o.max_iterations = job->other ? MORE_SAMPLES : SAMPLES;
     o.candidates = job->candidates;
     o.looks = looks_of(job->o);
     if (geometry == KB_GEOMETRY_ESSENTIAL || geometry == KB_GEOMETRY_ROTATION) {
