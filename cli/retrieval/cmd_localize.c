@@ -87,14 +87,13 @@ static const cli_command localize_build = {
     .examples = "sparse/0 photos -o place.kbl # a map of a reconstruction by COLMAP",
     .summary = "make a map of a COLMAP model and its images",
     .usage = "MODEL IMAGES -o FILE.kbl [options]",
-    .about = "  keybits localize build sparse/0 photos -o place.kbl\n\n"
-             "MODEL is the folder of COLMAP's model, text or binary; IMAGES the folder that its names are below. "
+    .about = "MODEL is the folder of COLMAP's model, text or binary; IMAGES the folder that its names are below. "
              "Images that share points of the model are matched with keypoints of keybits, and matches that fit the "
              "poses of the model become points of the map: it does not matter which features the model was made with.",
     .options = build_map_options,
     .least = 2,
     .most = 2,
-    .wants = "name the folder of the model and that of the images",
+    .wants = "name the folder of the model and the folder of the images",
     .job_size = sizeof(build_map_job),
     .begin = build_map_begin,
     .run = build_map_run,
@@ -358,8 +357,6 @@ const cli_command command_localize = {
     .name = "localize",
     .summary = "where a photograph was taken, in a map of a COLMAP model",
     .usage = "build MODEL IMAGES -o FILE.kbl [options]\nFILE.kbl PHOTO... [options]",
-    .about = "  keybits localize build sparse/0 photos -o place.kbl\n"
-             "  keybits localize place.kbl new.jpg --draw new.png\n\n"
-             "A map holds descriptors with their 3-D points; a photograph that is new finds its pose in it.",
+    .about = "A map holds descriptors with their 3-D points. The pose of a new photograph is found in it.",
     .subcommands = localize_commands,
     .otherwise = &localize_find};

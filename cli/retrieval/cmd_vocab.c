@@ -201,9 +201,10 @@ static const cli_option train_options[] = {
      .help = "the same seed gives the same vocabulary"},
     CLI_SECTION("Images"),
     CLI_GROUP(train_job, reading, photo_options),
+    CLI_SECTION("Keypoints"),
+    CLI_GROUP(train_job, pipeline.options.detect, detector_options),
     CLI_SECTION("Descriptors"),
     CLI_GROUP(train_job, pipeline, model_option),
-    CLI_GROUP(train_job, pipeline.options.detect, detector_options),
     CLI_GROUP(train_job, pipeline.options, patch_options),
     {0}};
 
