@@ -142,9 +142,9 @@ static bool check_preset(cli_common *common, const char *option, const char *tex
 const cli_option patch_options[] = {
     CLI_CHECK(check_preset),
     {"preset", 0, CLI_CALL(pipeline_options, preset), "NAME", .take = cli_take_preset,
-     .help = "the detector that the keypoints are from: the region is 1 (orb, hessian), 5 (fast, agast, brisk, akaze), "
-             "6.25 (kaze, surf), 6.75 (sift), 10 (gftt) or 3 (mser) times the size, times the model's support, wide "
-             "(default: --detector; orb for keypoints from a file)"},
+     .help = "the detector of the keypoints. Patch width = keypoint size x the model's support x 1 (orb, hessian), 3 "
+             "(mser), 5 (fast, agast, brisk, akaze), 6.25 (kaze, surf), 6.75 (sift) or 10 (gftt) (default: "
+             "--detector; orb for keypoints from a file)"},
     {"scale", 0, CLI_NUMBER(pipeline_options, scale, 0.01, 100), "X", .rank = CLI_RARE,
      .help = ": patch width / (keypoint size x the model's support), instead of a preset"},
     {"orientation", 0, CLI_CHOICE(pipeline_options, angles, 0), "WHICH", "given", .words = cli_orientations,
@@ -223,8 +223,8 @@ const cli_option rows_option[] = {
     CLI_CHECK(check_rows),
     {"rows", 0, CLI_CHOICE(pipeline_options, rows, ROWS_BOTH), "KIND", "both", .words = cli_rows,
      .help = "oriented: by the angle of every keypoint, for photographs that are turned against each other; upright: "
-             "without angles, which match better where they are not; both: oriented rows decide about a "
-             "pair, and upright ones are taken where they match more of it (with --orientation none: upright)"},
+             "without angles, which match better where they are not; both: oriented rows decide whether "
+             "a pair is verified, and upright rows match it where they match more (with --orientation none: upright)"},
     {0}};
 
 const cli_option fit_options[] = {
@@ -244,8 +244,7 @@ const cli_option model_option[] = {
 
 const cli_option index_model_option[] = {
     {"model", 'm', CLI_INPUT(cli_pipeline, model_name), "NAME|FILE", .rank = CLI_FREQUENT,
-     .help = "the file of the model of the index, where that is not built in (default: the built-in model that the "
-             "index names)"},
+     .help = "the file of the model that the index or map was made with, unless that model is built in"},
     {0}};
 
 const cli_option pipeline_option_groups[] = {

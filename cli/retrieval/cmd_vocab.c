@@ -428,7 +428,7 @@ static const cli_option convert_options[] = {
     {"format", 'f', CLI_CHOICE(convert_job, format, 0), "FORMAT", .words = io_vocabulary_formats,
      .help = "its format (default: by its suffix)"},
     {"model", 'm', CLI_INPUT(convert_job, model), "NAME|FILE",
-     .help = "the model whose rows it is for; others do not carry that (default: unknown)"},
+     .help = "the model of its descriptors, which only .kbv files name (default: unknown)"},
     {0}};
 
 static const cli_command vocab_convert = {
