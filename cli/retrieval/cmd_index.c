@@ -10,9 +10,9 @@
 
 /* Options that decide the descriptors. */
 #define DESCRIPTOR_OPTIONS(job, images, model)                                                                     \
-    CLI_SECTION("Images"), CLI_GROUP(job, reading, images), CLI_SECTION("Descriptors"),                           \
-        CLI_GROUP(job, pipeline, model), CLI_GROUP(job, pipeline.options.detect, detector_options),          \
-        CLI_GROUP(job, pipeline.options, patch_options)
+    CLI_SECTION("Images"), CLI_GROUP(job, reading, images), CLI_SECTION("Keypoints"),                             \
+        CLI_GROUP(job, pipeline.options.detect, detector_options), CLI_SECTION("Descriptors"),                   \
+        CLI_GROUP(job, pipeline, model), CLI_GROUP(job, pipeline.options, patch_options)
 
 /* ------------------------------------------------------------------------------------------------- build and extend */
 
