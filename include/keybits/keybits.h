@@ -217,7 +217,7 @@ typedef struct kb_features {
     void *rows;             /* a descriptor per keypoint; NULL where only keypoints matter */
     size_t rows_size;       /* the room in rows in bytes, for kb_describe */
     size_t row_bytes;       /* per descriptor, 1 to 4096; of floats 4 to 16384. kb_describe sets it */
-    size_t row_stride;      /* bytes from one row to the next; 0: row_bytes, no gaps. An index takes rows without gaps */
+    size_t row_stride;      /* bytes from one row to the next; 0: row_bytes. An index takes rows without gaps */
     int32_t floats;         /* 1: rows are floats, L2 distance: SIFT and RootSIFT. 0: rows are bits, Hamming distance */
     int32_t upright;        /* 1: the keypoints have no angles. kb_detect and kb_orient set it */
     uint64_t model_id;      /* kb_model_info.id of the model of the rows; 0: unknown */
@@ -588,12 +588,12 @@ typedef struct kb_pair {
 } kb_pair;
 
 /* Matches two images: detects once, then describes, matches, filters and fits by one or more looks. Upright comes
- * first, unless the strongest keypoints show that the pair is turned; oriented follows (or upright) where no geometry is
- * found, or fewer than half of the matches agree with it. Two more may follow: rotated, where these show a rotation of
- * the pair and no warped look comes; then warped after a homography, affinity or similarity, or guided after an epipolar
- * geometry where it is asked for. The look whose geometry has the most places (kb_fit_report) is taken; the fits know
- * how many looks there were. SIFT and RootSIFT are matched as floats. options, workspace and error may be NULL: no
- * geometry without options. */
+ * first, unless the strongest keypoints show that the pair is turned; oriented follows (or upright) where no geometry
+ * is found, or fewer than half of the matches agree with it. Two more may follow: rotated, where these show a rotation
+ * of the pair and no warped look comes; then warped after a homography, affinity or similarity, or guided after an
+ * epipolar geometry where it is asked for. The look whose geometry has the most places (kb_fit_report) is taken; the
+ * fits know how many looks there were. SIFT and RootSIFT are matched as floats. options, workspace and error may be
+ * NULL: no geometry without options. */
 KB_API kb_status kb_match_images(const kb_model *model, const kb_image *a, const kb_image *b,
                                  const kb_pair_options *options, kb_workspace *workspace, kb_pair *pair,
                                  kb_error *error);
