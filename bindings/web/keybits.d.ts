@@ -133,6 +133,9 @@ export interface FitOptions {
   camera?: Camera;
   /** Of the second image, where it is another one. */
   camera2?: Camera;
+  /** The standard deviation of the error of every pair, in any unit: errors count by it, and threshold is that of the
+   * median pair, 0.8 to 4 times as large for others. 0: the median's. */
+  deviations?: ArrayLike<number>;
 }
 export interface Fit {
   found: boolean;
@@ -163,7 +166,7 @@ export function refind(template: Features, frame: Features, h: ArrayLike<number>
  * for the pair), "warped" (the second image warped by a homography that was found); "guided" (along epipolar lines) runs
  * only when it is asked for. */
 export type Look = "upright" | "oriented" | "rotated" | "warped" | "guided";
-export interface PairOptions extends DetectOptions, Omit<FitOptions, "geometry"> {
+export interface PairOptions extends DetectOptions, Omit<FitOptions, "geometry" | "deviations"> {
   model?: string | Model;
   /** By default "homography"; "none": matches alone. */
   geometry?: Geometry | "none";

@@ -395,19 +395,30 @@ function fitNumbers(options) {
     whole(options.seed, 0, 2 ** 53 - 1, "seed"), cameras.length, ...cameras.flat());
 }
 
+/** One number per pair of an option, or null. */
+const perPair = (options, name, n) => options[name] ? column(Float32Array, options[name], n, name) : null;
+
+function deviationsOf(options, n) {
+  const deviations = perPair(options, "deviations", n);
+  if (deviations?.some((d) => !(d >= 0 && d < Infinity))) refuse("deviations: finite numbers from 0 on");
+  return deviations;
+}
+
 export function fit(a, b, matches, options = {}) {
   const [left, right] = [Handle.at(a, Features), Handle.at(b, Features)];
-  const fitting = fitNumbers(known(options, FIT_OPTIONS, "fit"));
+  const fitting = fitNumbers(known(options, [...FIT_OPTIONS, "deviations"], "fit"));
   if (matches === null || typeof matches !== "object") refuse(`matches are an object, not ${matches}`);
   const n = whole(matches.count, 0, 2 ** 32 - 1, "matches.count");
   const columns = [[Int32Array, "a"], [Int32Array, "b"], [Float32Array, "distance"], [Float32Array, "second"]]
     .map(([Type, name]) => column(Type, matches[name], n, `matches.${name}`));
+  const deviations = deviationsOf(options, n);
   return withMemory((allocate) => {
     const rows = allocate(n * wasm.web_match_size());
     wasm.web_matches_write(rows, n, ...columns.map(allocate));
     const inliers = allocate(n);
     const numbers = allocate(FIT_NUMBERS * 8);
-    const result = checked(wasm.web_fit(left, right, rows, n, allocate(fitting), inliers, numbers));
+    const result = checked(wasm.web_fit(left, right, rows, deviations ? allocate(deviations) : 0, n, allocate(fitting),
+      inliers, numbers));
     return fitResult(result, copyOf(Float64Array, numbers, FIT_NUMBERS), copyOf(Uint8Array, inliers, n));
   });
 }
@@ -419,12 +430,13 @@ export function fitPoints(pairs, options = {}) {
   const points = column(Float64Array, pairs, undefined, "pairs");
   const n = points.length / 4;
   if (!Number.isInteger(n)) refuse("pairs of points are four numbers each: x1 y1 x2 y2");
-  const fitting = fitNumbers(known(options, [...FIT_OPTIONS, "quality"], "fitPoints"));
-  const quality = options.quality ? column(Float32Array, options.quality, n, "quality") : null;
+  const fitting = fitNumbers(known(options, [...FIT_OPTIONS, "deviations", "quality"],
+    "fitPoints"));
+  const [quality, deviations] = [perPair(options, "quality", n), deviationsOf(options, n)];
   return withMemory((allocate) => {
     const [at, inliers, numbers] = [allocate(points), allocate(n), allocate(FIT_NUMBERS * 8)];
-    const result = checked(wasm.web_fit_points(at, quality ? allocate(quality) : 0, n, allocate(fitting), inliers,
-      numbers));
+    const result = checked(wasm.web_fit_points(at, quality ? allocate(quality) : 0,
+      deviations ? allocate(deviations) : 0, n, allocate(fitting), inliers, numbers));
     return fitResult(result, copyOf(Float64Array, numbers, FIT_NUMBERS), copyOf(Uint8Array, inliers, n));
   });
 }

@@ -378,14 +378,15 @@ static void write_report(const kb_fit_report *report, double numbers[FIT_NUMBERS
 }
 
 /* Returns a kb_fit_result, or a negative status. */
-static int32_t fit_points(const kb_point_pair *pairs, const float *quality, size_t n, const double *options,
-                          uint8_t *inliers, double *numbers)
+static int32_t fit_points(const kb_point_pair *pairs, const float *quality, const float *deviations, size_t n,
+                          const double *options, uint8_t *inliers, double *numbers)
 {
     web_fit_options o;
     kb_fit_report report;
     fit_options(options, &o);
     KB_INIT(report);
     o.fit.quality = quality;
+    o.fit.deviations = deviations;
     kb_error error;
     kb_status status = kb_fit(pairs, n, &o.fit, shared_workspace(), inliers, &report, &error);
     if (keep_status(status, &error) != KB_OK) return status;
@@ -393,15 +394,16 @@ static int32_t fit_points(const kb_point_pair *pairs, const float *quality, size
     return report.result;
 }
 
-/* pairs: n x 4 numbers x1 y1 x2 y2; quality may be 0. */
-int32_t EXPORT(web_fit_points)(const double *pairs, const float *quality, size_t n, const double *options,
-                               uint8_t *inliers, double *numbers)
+/* pairs: n x 4 numbers x1 y1 x2 y2; quality and deviations may be 0. */
+int32_t EXPORT(web_fit_points)(const double *pairs, const float *quality, const float *deviations, size_t n,
+                               const double *options, uint8_t *inliers, double *numbers)
 {
-    return fit_points((const kb_point_pair *)(const void *)pairs, quality, n, options, inliers, numbers);
+    return fit_points((const kb_point_pair *)(const void *)pairs, quality, deviations, n, options, inliers, numbers);
 }
 
-int32_t EXPORT(web_fit)(const web_features *a, const web_features *b, const kb_match *matches, size_t n,
-                        const double *options, uint8_t *inliers, double *numbers)
+/* deviations may be 0. */
+int32_t EXPORT(web_fit)(const web_features *a, const web_features *b, const kb_match *matches, const float *deviations,
+                        size_t n, const double *options, uint8_t *inliers, double *numbers)
 {
     kb_point_pair *pairs = calloc(n + 1, sizeof *pairs); /* which checks the product */
     float *quality = calloc(n + 1, sizeof *quality);
@@ -411,7 +413,7 @@ int32_t EXPORT(web_fit)(const web_features *a, const web_features *b, const kb_m
     if (status == KB_OK) status = kb_match_points(&fa, &fb, matches, n, pairs, quality, NULL);
     if (status == KB_E_ARGUMENT) keep_sentence(status, "a match names a keypoint that is not there");
     else keep_status(status, NULL);
-    if (status == KB_OK) result = fit_points(pairs, quality, n, options, inliers, numbers);
+    if (status == KB_OK) result = fit_points(pairs, quality, deviations, n, options, inliers, numbers);
     free(pairs);
     free(quality);
     return status == KB_OK ? result : status;
@@ -452,7 +454,7 @@ int32_t EXPORT(web_track)(const web_features *a, const web_features *b, const do
                              &error);
     }
     const double options[4] = {KB_GEOMETRY_HOMOGRAPHY, threshold, 0, 0};
-    if (status == KB_OK) result = web_fit(a, b, matches, count, options, NULL, numbers);
+    if (status == KB_OK) result = web_fit(a, b, matches, NULL, count, options, NULL, numbers);
     free(guides);
     free(matches);
     return status == KB_OK ? result : status;

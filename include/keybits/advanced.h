@@ -45,9 +45,9 @@ struct kb_allocator {
  * BAD has channel 0. A box covers the samples x - radius to x + radius, radius 0 to KB_MAX_RADIUS, inside 0 to 31;
  * with the sampler CELLS it is on cells, as of BAG. Thresholds are in gray levels, -256 to 256. With the image sampler
  * both radii of a pair are equal.
- * BAG has channels 1 to 8. A box covers the samples x - radius to x + radius - 1, radius 1 to KB_MAX_CELL_RADIUS, inside
- * 0 to 15; x - radius and y - radius are even. Bit i is on octave i / 8 % 4; octave 0 is the whole region. Thresholds
- * are in units of the octave's mean gradient (docs/bag.md), -2 to 2. */
+ * BAG has channels 1 to 8. A box covers the samples x - radius to x + radius - 1, radius 1 to KB_MAX_CELL_RADIUS,
+ * inside 0 to 15; x - radius and y - radius are even. Bit i is on octave i / 8 % 4; octave 0 is the whole region.
+ * Thresholds are in units of the octave's mean gradient (docs/bag.md), -2 to 2. */
 typedef struct kb_box_pair {
     uint8_t channel1, x1, y1, radius1;
     uint8_t channel2, x2, y2, radius2;
@@ -108,8 +108,8 @@ KB_API kb_status kb_sample(const kb_image *image, kb_sampler sampler, const kb_d
 /* Whether kb_detect would take these options: KB_OK, or its error. Both may be NULL. */
 KB_API kb_status kb_detect_options_check(const kb_detect_options *options, kb_error *error);
 
-/* The revision of a detector's arithmetic, from 1; 0 for another value. Keypoints by the same options are the same in every
- * version of the library with the same revision: files compare keypoints by it. */
+/* The revision of a detector's arithmetic, from 1; 0 for another value. Keypoints by the same options are the same in
+ * every version of the library with the same revision: files compare keypoints by it. */
 KB_API int32_t kb_detector_revision(kb_detector detector);
 /* 1 when a detector has an option, by its name in kb_detect_options ("levels"); also for options that every detector
  * has. 0 for another value or name. kb_detect refuses options that its detector does not have. */
@@ -138,11 +138,11 @@ KB_API kb_status kb_orient(const kb_image *image, const kb_orient_options *optio
                            kb_features *features, float *confidence, kb_error *error);
 
 /* How exact the places of keypoints are: deviations (n numbers) receives the standard deviation of each along either
- * axis, px of the image, from the curvature of its detector's response and its scale; bundle adjustment weighs residuals
- * by it. -1 for a keypoint that is not finite, not positive in size, or outside the image. Between two views the
- * deviation of a residual is the root of the sum of both squares, each brought to the same image. An unknown detector
- * (0) counts as the default. parallel, workspace and error may be NULL. docs/detect.md has the model and how well it
- * holds. */
+ * axis, px of the image, from the curvature of its detector's response and its scale; bundle adjustment weighs
+ * residuals by it. -1 for a keypoint that is not finite, not positive in size, or outside the image. Between two views
+ * the deviation of a residual is the root of the sum of both squares, each brought to the same image. An unknown
+ * detector (0) counts as the default. parallel, workspace and error may be NULL. docs/detect.md has the model and how
+ * well it holds. */
 KB_API kb_status kb_keypoint_deviations(const kb_image *image, const kb_features *features, const kb_parallel *parallel,
                                         kb_workspace *workspace, float *deviations, kb_error *error);
 
@@ -241,8 +241,8 @@ typedef struct kb_stereo_options {
 
 /* Matches the keypoints of a rectified pair along rows. With images, the position in the right image is refined by the
  * sum of absolute differences of a window around it, and matches whose sum is far above the median are dropped.
- * `matches` has room for left->n; *count are written, in order of left; each b occurs at most once. left->n up to 2^19 -
- * 1, right->n up to 2^25 - 1; rows are bits without gaps. options, workspace and error may be NULL. */
+ * `matches` has room for left->n; *count are written, in order of left; each b occurs at most once. left->n up to 2^19
+ * - 1, right->n up to 2^25 - 1; rows are bits without gaps. options, workspace and error may be NULL. */
 KB_API kb_status kb_match_stereo(const kb_features *left, const kb_features *right, const kb_stereo_options *options,
                                  kb_workspace *workspace, kb_stereo_match *matches, size_t *count, kb_error *error);
 
@@ -282,8 +282,8 @@ typedef struct kb_track_options {
     /* kb_tracker */
     int32_t max_points;      /* 0: 300; up to 1000000 */
     int32_t mask_margin;     /* px, 0 to 65535: distance of new points from what the mask hides */
-    const kb_detect_options *detect; /* new points. NULL: defaults. max_keypoints, mask, mask_margin and parallel are not
-                                used, mask must be NULL */
+    const kb_detect_options *detect; /* new points. NULL: defaults. max_keypoints, mask, mask_margin and parallel are
+                                not used, mask must be NULL */
 } kb_track_options;
 
 /* Follows the places of keypoints from image a to image b by pyramidal alignment of the windows around them
@@ -304,8 +304,8 @@ typedef struct kb_track {
     int32_t age;          /* frames that it was followed through: 0 for a new point */
 } kb_track;
 
-/* Follows points over the frames of a camera, and adds new ones where there are none. It keeps a copy of the last frame,
- * and serves one call at a time; options->parallel must outlive it. options and error may be NULL. Release with
+/* Follows points over the frames of a camera, and adds new ones where there are none. It keeps a copy of the last
+ * frame, and serves one call at a time; options->parallel must outlive it. options and error may be NULL. Release with
  * kb_tracker_free. */
 typedef struct kb_tracker kb_tracker;
 KB_API kb_status kb_tracker_create(const kb_track_options *options, const kb_allocator *allocator, kb_tracker **out,

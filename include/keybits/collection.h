@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keybits: collections of photographs, from image files to COLMAP's database with verified matches (docs/collections.md).
+/* keybits: collections of photographs, from image files to COLMAP's database with verified matches
+ * (docs/collections.md).
  *
  *     kb_collection_options options;
  *     kb_collection *collection;
@@ -21,8 +22,8 @@
  * keybits.h hold here too, with two exceptions: a kb_collection starts threads of its own, and when memory is out the
  * process ends (abort). A collection serves one call at a time.
  *
- * Everything that is done is kept in the work folder. A run that was interrupted goes on; steps and their shards may run
- * in any process, on any machine that sees the same paths, again and at once. */
+ * Everything that is done is kept in the work folder. A run that was interrupted goes on; steps and their shards may
+ * run in any process, on any machine that sees the same paths, again and at once. */
 #ifndef KEYBITS_COLLECTION_H
 #define KEYBITS_COLLECTION_H
 
@@ -128,7 +129,7 @@ KB_API kb_status kb_collection_write_openmvg(kb_collection *collection, const ch
 KB_API kb_status kb_collection_write_matches(kb_collection *collection, const char *path, kb_error *error);
 KB_API kb_status kb_collection_write_page(kb_collection *collection, const char *path, kb_error *error);
 
-/* ------------------------------------------------------------------------------------------------------ localisation */
+/* ----------------------------------------------------------------------------------------------------- localisation */
 
 /* What a map is made of; zero or NULL is the default of every field. */
 typedef struct kb_localizer_map_options {
@@ -152,12 +153,14 @@ typedef struct kb_localizer_map_counts {
 
 /* Makes a map (.kbl) of COLMAP's model in a folder, text or binary, and the folder that its images are below
  * (docs/localize.md). options and counts may be NULL. */
-KB_API kb_status kb_localizer_build(const char *colmap_model, const char *images, const kb_localizer_map_options *options,
-                                    const char *output, kb_localizer_map_counts *counts, kb_error *error);
+KB_API kb_status kb_localizer_build(const char *colmap_model, const char *images,
+                                    const kb_localizer_map_options *options, const char *output,
+                                    kb_localizer_map_counts *counts, kb_error *error);
 
 typedef struct kb_localizer_options {
     uint32_t struct_size;
-    const kb_camera *camera; /* of the photograph; NULL: the camera of the map or of EXIF, or guesses that are refined */
+    const kb_camera *camera; /* of the photograph; NULL: the camera of the map or of EXIF, or guesses that are
+                                refined */
     int32_t candidates;      /* images of the map that are matched; 0: 10; up to 64 */
     int32_t min_inliers;     /* 0: 12 */
     double threshold;        /* px, the largest reprojection error; 0: 4 px of the photograph as it is described */

@@ -215,8 +215,8 @@ typedef struct kb_index_info {
     size_t positions;             /* with the removed ones */
     uint64_t entries;             /* a word of an image each */
     uint64_t bytes;               /* of memory, or of the file, without the vocabulary */
-    kb_detector detector;         /* of the first image that told: how keypoints of all images and queries are found, as */
-    int32_t revision, upright, max_size; /* kb_features has it. 0: unknown */
+    kb_detector detector;         /* of the first image that told: how keypoints of all images and queries are found, */
+    int32_t revision, upright, max_size; /* as kb_features has it. 0: unknown */
     const kb_vocabulary *vocabulary; /* lives as long as the index */
 } kb_index_info;
 KB_API kb_status kb_index_get_info(const kb_index *index, kb_index_info *info);
@@ -231,13 +231,13 @@ typedef struct kb_index_image {
     int32_t width, height; /* 0 where kb_features did not tell */
 } kb_index_image;
 
-/* Fills image, and features with what the index keeps of it, to draw or match them; both are set with KB_INIT and may be
- * NULL. features->keypoints, unless it is NULL, has room for features->capacity keypoints (otherwise KB_E_SPACE), of
- * which x, y, size and angle are kept; features->rows is set to the index's own rows, which must not be written and live
- * until it changes. KB_E_ARGUMENT when there is no such position, KB_E_KIND for features that the index does not keep.
- * error may be NULL. */
-KB_API kb_status kb_index_get_image(const kb_index *index, size_t position, kb_index_image *image, kb_features *features,
-                                    kb_error *error);
+/* Fills image, and features with what the index keeps of it, to draw or match them; both are set with KB_INIT and may
+ * be NULL. features->keypoints, unless it is NULL, has room for features->capacity keypoints (otherwise KB_E_SPACE), of
+ * which x, y, size and angle are kept; features->rows is set to the index's own rows, which must not be written and
+ * live until it changes. KB_E_ARGUMENT when there is no such position, KB_E_KIND for features that the index does not
+ * keep. error may be NULL. */
+KB_API kb_status kb_index_get_image(const kb_index *index, size_t position, kb_index_image *image,
+                                    kb_features *features, kb_error *error);
 
 /* Writes the index as a file by calls of write(self, data, size), which returns KB_OK to go on. Removed images are not
  * in the file, so that positions there have no gaps; the index stays as it is. The same images in the same order give
@@ -288,6 +288,25 @@ KB_API void kb_loop_detector_free(kb_loop_detector *detector);
 /* Looks for a loop and adds the image. "None found" is a result. Features need keypoints. */
 KB_API kb_status kb_loop_detector_add(kb_loop_detector *detector, const kb_features *features, kb_workspace *workspace,
                                       kb_loop *loop, kb_error *error);
+
+/* ----------------------------------------------------------------------------------------------------------- memory */
+
+/* The largest calls of this header that will use a workspace. A field of 0 or NULL: no call of that kind. */
+typedef struct kb_index_limits {
+    uint32_t struct_size;
+    int32_t pair;                  /* 1: kb_pair_verify of two images, with upright rows or without */
+    size_t images;                 /* of the index or loop detector, with removed ones */
+    size_t rows;                   /* of an image or query: kb_index_add */
+    size_t row_bytes;              /* of these; 0: KB_MAX_BITS / 8 */
+    size_t results;                /* capacity of kb_index_query */
+    const kb_index_query_options *query; /* of kb_index_query: scoring, verify, probes; NULL: the defaults */
+    const kb_loop_options *loop;   /* kb_loop_detector_add of a detector with these options; NULL: none */
+} kb_index_limits;
+
+/* As kb_workspace_reserve, which has the limits of the calls of keybits.h: a workspace may be reserved for both. Only
+ * the index itself allocates then, for the images that it keeps. error may be NULL. */
+KB_API kb_status kb_index_reserve(kb_workspace *workspace, const kb_index_limits *limits, size_t *bytes,
+                                  kb_error *error);
 
 /* ------------------------------------------------------------------------------------------ trees of other programs */
 

@@ -309,9 +309,9 @@ typedef struct kb_detect_options {
     const kb_parallel *parallel;
     /* ORB, HESSIAN */
     int32_t levels;           /* 0: down to the smallest that has room for a corner; 1 to 32 */
-    int32_t every_level;      /* 0: a corner is found once, at the scale where it is strongest, and keypoints are one per
-                                 place. 1: on every level where it is a corner, 31 px and more from the border, with a
-                                 share of max_keypoints per level: as OpenCV's ORB and ORB-SLAM */
+    int32_t every_level;      /* 0: a corner is found once, at the scale where it is strongest, and keypoints are one
+                                 per place. 1: on every level where it is a corner, 31 px and more from the border, with
+                                 a share of max_keypoints per level: as OpenCV's ORB and ORB-SLAM */
     float level_factor; /* 0: 1.2; 1.05 to 2. More levels with a smaller factor follow scale better and cost more */
     int32_t fast_threshold;   /* of ORB. 0: 20; 1 to 255, gray levels */
     int32_t fast_threshold_min; /* of ORB. 1 to fast_threshold: cells without a corner are searched again with it, as
@@ -332,8 +332,8 @@ typedef struct kb_detect_options {
     /* HESSIAN */
     float hessian_threshold;  /* 0: 0.001; 0.0001 to 0.5: min response. Lower finds more, weaker ones. */
     /* all */
-    int32_t mask_margin;      /* px, 0 to 65535: keypoints keep this distance, in x or in y, from the pixels that the mask
-                                 hides, so that corners of the mask's own edge are not found */
+    int32_t mask_margin;      /* px, 0 to 65535: keypoints keep this distance, in x or in y, from the pixels that the
+                                 mask hides, so that corners of the mask's own edge are not found */
 } kb_detect_options;
 
 /* Finds keypoints, strongest first; they are totally ordered (response, then y, x, size, angle), so that the n best are
@@ -378,8 +378,8 @@ enum {
 KB_API kb_status kb_describe(const kb_model *model, const kb_image *image, const kb_describe_options *options,
                              kb_workspace *workspace, kb_features *features, kb_error *error);
 
-/* kb_detect and kb_describe in one call; 16-bit pixels are converted once. Both options, the workspace and the error may
- * be NULL. */
+/* kb_detect and kb_describe in one call; 16-bit pixels are converted once. Both options, the workspace and the error
+ * may be NULL. */
 KB_API kb_status kb_detect_and_describe(const kb_model *model, const kb_image *image, const kb_detect_options *detect,
                                         const kb_describe_options *describe, kb_workspace *workspace,
                                         kb_features *features, kb_error *error);
@@ -403,11 +403,11 @@ typedef struct kb_match_options {
 } kb_match_options;
 
 /* Matches the rows of a with the rows of b, bits by Hamming distance and floats by L2. Ties go to the lowest index.
- * All-zero rows, which kb_describe writes for invalid keypoints, never match and are nobody's second neighbour, nor does
- * a distance that is not finite. `matches` has room for a->n; *count are written, in order of a. Each distance is
- * computed once, for both directions. Keypoints are not used. a->n and b->n up to 2^31 - 1; either may be 0, which gives
- * no matches. Rows of different models or lengths give KB_E_MODEL. Rows with gaps are copied into the workspace first.
- * options, workspace and error may be NULL. */
+ * All-zero rows, which kb_describe writes for invalid keypoints, never match and are nobody's second neighbour, nor
+ * does a distance that is not finite. `matches` has room for a->n; *count are written, in order of a. Each distance is
+ * computed once, for both directions. Keypoints are not used. a->n and b->n up to 2^31 - 1; either may be 0, which
+ * gives no matches. Rows of different models or lengths give KB_E_MODEL. Rows with gaps are copied into the workspace
+ * first. options, workspace and error may be NULL. */
 KB_API kb_status kb_match_features(const kb_features *a, const kb_features *b, const kb_match_options *options,
                                    kb_workspace *workspace, kb_match *matches, size_t *count, kb_error *error);
 
@@ -422,9 +422,9 @@ typedef struct kb_filter_options {
 
 /* Drops matches that are inconsistent with their neighbours, using the size and angle of the keypoints; linear time.
  * Useful before fitting when many matches are wrong; isolated right matches are lost. Keeps the order. `out` has room
- * for n, up to 2^25 - 1, and may be `matches`. Matches of keypoints with a number that is not finite, a size that is not
- * positive or a coordinate beyond 1e6 px are dropped; an index outside a or b gives KB_E_ARGUMENT. options, workspace
- * and error may be NULL. */
+ * for n, up to 2^25 - 1, and may be `matches`. Matches of keypoints with a number that is not finite, a size that is
+ * not positive or a coordinate beyond 1e6 px are dropped; an index outside a or b gives KB_E_ARGUMENT. options,
+ * workspace and error may be NULL. */
 KB_API kb_status kb_filter(const kb_features *a, const kb_features *b, const kb_match *matches, size_t n,
                            const kb_filter_options *options, kb_workspace *workspace, kb_match *out, size_t *count,
                            kb_error *error);
@@ -463,16 +463,16 @@ typedef struct kb_camera {
 } kb_camera;
 
 /* The ray (x, y, 1) of a pixel, and the pixel of a ray. A pixel that no ray reaches (beyond where the distortion turns
- * back; of a fisheye lens, 90 degrees and more off the axis) gives NaN. KB_E_ARGUMENT for a camera with numbers that are
- * not finite, a focal length that is not positive, or a number that its lens does not have. */
+ * back; of a fisheye lens, 90 degrees and more off the axis) gives NaN. KB_E_ARGUMENT for a camera with numbers that
+ * are not finite, a focal length that is not positive, or a number that its lens does not have. */
 KB_API kb_status kb_camera_unproject(const kb_camera *camera, double px, double py, double *x, double *y);
 KB_API kb_status kb_camera_project(const kb_camera *camera, double x, double y, double *px, double *py);
 
 typedef struct kb_fit_options {
     uint32_t struct_size;
     kb_geometry geometry;     /* 0: homography */
-    double threshold;         /* The largest error of an inlier, px. 0: 3, fundamental and essential 1. Transfer error in
-                                 image 2 (homography; 2 for sharp small images, 5 for large ones), Sampson distance
+    double threshold;         /* The largest error of an inlier, px. 0: 3, fundamental and essential 1. Transfer error
+                                 in image 2 (homography; 2 for sharp small images, 5 for large ones), Sampson distance
                                  (fundamental, essential; up to 1.5). */
     double confidence;        /* 0: 0.995; below 1. The search stops when a better model is this unlikely. */
     int32_t max_iterations;   /* 0: 2000 for a homography by PROSAC, 10000 otherwise */
@@ -486,9 +486,9 @@ typedef struct kb_fit_options {
                                  from. 0 or fewer than n: n */
     int32_t looks;            /* how many fits the caller makes to take one of them, this one included: chance has the
                                  same number of tries. 0: 1 */
-    const float *deviations;  /* n standard deviations of the errors of the pairs, in any unit: errors count by them, and
-                                 the threshold is that of the median pair, 0.8 to 4 times as large for others. One that
-                                 is not positive counts as the median. NULL: all alike */
+    const float *deviations;  /* n standard deviations of the errors of the pairs, in any unit: errors count by them,
+                                 and the threshold is that of the median pair, 0.8 to 4 times as large for others. One
+                                 that is not positive counts as the median. NULL: all alike */
 } kb_fit_options;
 
 typedef enum kb_fit_result {
@@ -542,8 +542,8 @@ KB_API void kb_homography_apply(const double h[9], double x, double y, double *o
 
 /* ------------------------------------------------------------------------------------------------------- two images */
 
-/* How a pair of images is looked at: the angles that its keypoints are described with, and what earlier looks found. The
- * numbers can be combined in options. */
+/* How a pair of images is looked at: the angles that its keypoints are described with, and what earlier looks found.
+ * The numbers can be combined in options. */
 typedef enum kb_look {
     KB_LOOK_UPRIGHT = 1,  /* no angles: most photographs are taken upright, and angles of keypoints are noisy */
     KB_LOOK_ORIENTED = 2, /* an angle per keypoint, the detector's; SIFT's places get one by kb_orient */
@@ -630,12 +630,12 @@ typedef struct kb_workspace_limits {
     int32_t stereo;                  /* 1: kb_match_stereo of rows_a and rows_b, with images or without */
 } kb_workspace_limits;
 
-/* Grows the workspace, unless it is large enough, so that no call within the limits allocates, for images and rows of any
- * content. *bytes (may be NULL) receives the size that it takes: of kb_workspace_bytes afterwards, and of a buffer for
- * kb_workspace_create_in. workspace NULL only asks for it. The number depends on the CPU (kb_cpu_features), since wider
- * vectors process more data at once. KB_E_ARGUMENT for a limit out of its range, KB_E_MEMORY when the bytes do not fit
- * into size_t, KB_E_SPACE for a workspace in a caller's buffer that is too small. For several models or options, call it
- * once for each. error may be NULL. */
+/* Grows the workspace, unless it is large enough, so that no call within the limits allocates, for images and rows of
+ * any content. *bytes (may be NULL) receives the size that it takes: of kb_workspace_bytes afterwards, and of a buffer
+ * for kb_workspace_create_in. workspace NULL only asks for it. The number depends on the CPU (kb_cpu_features), since
+ * wider vectors process more data at once. KB_E_ARGUMENT for a limit out of its range, KB_E_MEMORY when the bytes do
+ * not fit into size_t, KB_E_SPACE for a workspace in a caller's buffer that is too small. For several models or
+ * options, call it once for each. error may be NULL. */
 KB_API kb_status kb_workspace_reserve(kb_workspace *workspace, const kb_workspace_limits *limits, size_t *bytes,
                                       kb_error *error);
 

@@ -67,7 +67,7 @@ typedef struct kb_learn_options {
     int32_t bits;             /* a multiple of 8, of BAG of 32, up to KB_MAX_BITS; 0: 256 */
     kb_learn_loss loss;
     uint64_t seed;
-    int32_t triplets;         /* per bit; 0: 8192; 64 to 262144, brought up to whole batches. More is steadier, slower. */
+    int32_t triplets;         /* per bit; 0: 8192; 64 to 262144, brought up to whole batches. More: steadier, slower. */
     int32_t batch;            /* points among which hard negatives are found; 0: 1024; 16 to 8192 */
     int32_t candidates;       /* features drawn per bit; 0: 1000; 1 to 1000000 */
     double margin;            /* share of bits; 0: 0.2; up to 2. 0.1 to 0.3 are alike. */
@@ -89,8 +89,8 @@ typedef struct kb_learn_options {
     kb_learn_report report;   /* NULL: none */
     void *report_context;
     const kb_parallel *parallel;
-    kb_sampler sampler;       /* of the model that is made of the boxes: with KB_SAMPLER_CELLS, for BAD, they are on cells.
-                                 KB_SAMPLER_IMAGE is learned as PATCH. For BAG 0 is KB_SAMPLER_OCTAVES. */
+    kb_sampler sampler;       /* of the model that is made of the boxes: with KB_SAMPLER_CELLS, for BAD, they are on
+                                 cells. KB_SAMPLER_IMAGE is learned as PATCH. For BAG 0 is KB_SAMPLER_OCTAVES. */
 } kb_learn_options;
 
 /* Puts the defaults where zeros are. kb_learn_boxes does so by itself; this is for showing and recording them. */
@@ -128,8 +128,9 @@ typedef struct kb_learn_hash_progress {
     int64_t step, steps;    /* done, wanted */
     double loss;            /* mean of the batches since the last report: loss of a pair over bits */
     double active;          /* share of pairs with a loss, of the same */
-    const void *checkpoint; /* the state of the training, to resume from (kb_learn_hash_options.checkpoint); lives until */
-    size_t checkpoint_size; /* the callback returns */
+    const void *checkpoint; /* the state of the training, to resume from (kb_learn_hash_options.checkpoint); lives
+                               until the callback returns */
+    size_t checkpoint_size;
 } kb_learn_hash_progress;
 
 /* About a hundred times; 0 stops the learning. */

@@ -65,8 +65,8 @@ static inline int32_t kbi_floor_i(double v)
 static inline int32_t kbi_round_i(double v) { return kbi_floor_i(v + 0.5); }
 static inline int32_t kbi_clamp_i(int32_t v, int32_t lo, int32_t hi) { return v < lo ? lo : v > hi ? hi : v; }
 
-/* For clang, a row that has nothing to do with others. Where a loop reads a row at neighbouring places, it would keep what
- * was loaded for the next rounds, and then could not turn the loop into vector code. */
+/* For clang, a row that has nothing to do with others. Where a loop reads a row at neighbouring places, it would keep
+ * what was loaded for the next rounds, and then could not turn the loop into vector code. */
 static inline const void *kbi_row_apart(const void *row)
 {
 #ifdef __clang__
@@ -138,7 +138,7 @@ struct kb_workspace {
     bool fixed;     /* in a caller's buffer: does not grow */
     bool measures;  /* counts and gives no memory: kbi_workspace_measure */
     bool temporary; /* for one call */
-    size_t missing; /* min number of bytes that the last failed request lacked */
+    size_t missing; /* min number of bytes that the last failed request of a call lacked; 0: none failed */
 };
 
 /* At least `bytes` bytes aligned to KBI_ALIGN, not cleared; NULL when memory is out. bytes may be 0. For the thread of
@@ -155,6 +155,9 @@ void kbi_workspace_measure(kb_workspace *workspace);
 /* Makes room for `bytes` in all, in one allocation; the workspace is empty. False when memory is out. */
 bool kbi_workspace_grow(kb_workspace *workspace, size_t bytes);
 
+/* The end of kb_workspace_reserve: *bytes receives what `payload` needs in all, and the workspace grows to it; one of
+ * the two may be NULL. */
+kb_status kbi_workspace_reserve(kb_workspace *workspace, size_t payload, size_t *bytes, kb_error *error);
 /* Bytes that a workspace with room for `payload` takes, a caller's buffer at any address included. */
 size_t kbi_workspace_total(size_t payload);
 

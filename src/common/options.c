@@ -30,8 +30,8 @@ kb_status kbi_option_complete(const kbi_option *row, void *options, kb_error *er
     double value = kbi_option_get(row, options);
     if (value == 0) option_set(row, options, row->standard);
     else if (!(value >= row->low && value <= row->high)) /* nor when it is NaN */
-        return kbi_fail_at(error, KB_E_ARGUMENT, row->name, -1, "%s is %.7g, but must be %.7g to %.7g", row->name, value,
-                           row->low, row->high);
+        return kbi_fail_at(error, KB_E_ARGUMENT, row->name, -1, "%s is %.7g, but must be %.7g to %.7g", row->name,
+                           value, row->low, row->high);
     return KB_OK;
 }
 

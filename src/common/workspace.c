@@ -94,6 +94,7 @@ kb_workspace *kbi_workspace_or(kb_workspace *given, kb_workspace *local)
     memset(local, 0, sizeof *local);
     kbi_allocator_read(&local->allocator, NULL);
     local->temporary = true;
+    if (given) given->missing = 0;
     return given ? given : local;
 }
 
@@ -125,6 +126,15 @@ bool kbi_workspace_grow(kb_workspace *workspace, size_t bytes)
     workspace->size = bytes;
     forbid_bytes(workspace->base, bytes);
     return true;
+}
+
+kb_status kbi_workspace_reserve(kb_workspace *workspace, size_t payload, size_t *bytes, kb_error *error)
+{
+    if (!workspace && !bytes) return kbi_fail(error, KB_E_ARGUMENT, "workspace and bytes: both are NULL");
+    if (bytes) *bytes = kbi_workspace_total(payload);
+    if (!workspace || kbi_workspace_grow(workspace, payload)) return KB_OK;
+    return kbi_fail(error, workspace->fixed ? KB_E_SPACE : KB_E_MEMORY, "the workspace has %zu bytes, but needs %zu",
+                    kb_workspace_bytes(workspace), kbi_workspace_total(payload));
 }
 
 static void *chunk_get(kb_workspace *workspace, size_t bytes)
@@ -187,7 +197,7 @@ kb_status kbi_workspace_end(kb_workspace *workspace, size_t mark, kb_workspace *
                             const char *limits, kb_error *error)
 {
     kbi_workspace_rewind(workspace, mark);
-    if (status == KB_E_MEMORY && workspace->fixed)
+    if (status == KB_E_MEMORY && workspace->fixed && workspace->missing > 0)
         kbi_fail_at(error, status, limits, -1, "the workspace has %zu bytes, at least %zu too few (limits: %s)",
                     kb_workspace_bytes(workspace), workspace->missing, limits);
     kbi_workspace_release(local);

@@ -37,8 +37,8 @@ void kbi_order_fill(kbi_order *order, const kbi_regions *regions, const kbi_pyra
 /* ---- sample.c ---- */
 /* Grids that go through the kernels together are octave by octave: octave k of keypoint i of n is grid k n + i. */
 
-/* Ready patches of side x side bytes or, where `side` is the grid's, ready samples: bytes of each, and the grids of n of
- * them. */
+/* Ready patches of side x side bytes or, where `side` is the grid's, ready samples: bytes of each, and the grids of n
+ * of them. */
 size_t kbi_ready_bytes(kbi_grid grid, int32_t side);
 void kbi_ready_grids(kbi_grid grid, const uint8_t *patches, int32_t n, int32_t side, uint8_t *grids);
 

@@ -101,8 +101,8 @@ static bool poses_of(const double *e, essential_poses *out)
 static double dot3(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
 /* The poses, a bit for each, in which a pair lies in front of both cameras. With r = R x1, depths obey
- * l2 x2 = l1 r + t, so l2 |r x x2|^2 = (r x t) . (r x x2) and l1 |r x x2|^2 = (x2 x t) . (r x x2). Where the sine of the
- * parallax is below that of `far2`, squared, noise decides about these signs, and either t will do. */
+ * l2 x2 = l1 r + t, so l2 |r x x2|^2 = (r x t) . (r x x2) and l1 |r x x2|^2 = (x2 x t) . (r x x2). Where the sine of
+ * the parallax is below that of `far2`, squared, noise decides about these signs, and either t will do. */
 static uint32_t poses_in_front(const essential_poses *poses, const fit_pairs *pairs, int32_t s, double far2)
 {
     const double a[3] = {pairs->x1[s], pairs->y1[s], 1}, b[3] = {pairs->x2[s], pairs->y2[s], 1};

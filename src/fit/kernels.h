@@ -5,8 +5,8 @@
 
 #include "fit/fit.h"
 
-/* Sums over the listed pairs, added up in the order of the list (homography.c): p p^T with the weights 1, u, v and u^2 +
- * v^2, as the six different products of p = (x, y, 1), and the gradient by the three rows of H. */
+/* Sums over the listed pairs, added up in the order of the list (homography.c): p p^T with the weights 1, u, v and u^2
+ * + v^2, as the six different products of p = (x, y, 1), and the gradient by the three rows of H. */
 typedef struct kbi_transfer_sums {
     double one[6], u[6], v[6], uv[6], gradient[9];
 } kbi_transfer_sums;

@@ -253,8 +253,8 @@ static void to_ray(const kb_camera *camera, const double *pixel, double *x, doub
     *x = *y = FAR;
 }
 
-static void fill_pairs(const fit_input *input, const int32_t *order, const kb_fit_options *options, const fit_kind *kind,
-                       fit_pairs *out)
+static void fill_pairs(const fit_input *input, const int32_t *order, const kb_fit_options *options,
+                       const fit_kind *kind, fit_pairs *out)
 {
     const fit_frame *f1 = &out->frame1, *f2 = &out->frame2;
     int32_t n = out->n, step = even_step(n), rank = 0;

@@ -137,6 +137,17 @@ static void bag_fill(const kb_vocabulary *v, const kb_features *f, bag_buffers *
     }
 }
 
+kb_status kbi_bag_measure(size_t rows, size_t row_bytes, bool signatures, uint32_t probes, kb_workspace *workspace)
+{
+    const kb_features f = {.n = rows, .row_bytes = row_bytes};
+    bag_buffers b;
+    kbi_bag bag = {0};
+    bool fits = kbi_workspace_array(workspace, rows, sizeof *bag.row_word) &&
+                buffers_get(&b, &f, 1, signatures, workspace, &bag);
+    if (fits && probes > 1) fits = buffers_get(&b, &f, probes, true, workspace, &bag);
+    return fits ? KB_OK : KB_E_MEMORY;
+}
+
 kb_status kbi_bag_create(const kb_vocabulary *v, const kb_features *features, bool signatures, kb_workspace *workspace,
                          kbi_bag *bag, kb_error *error)
 {

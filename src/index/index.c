@@ -113,9 +113,7 @@ kb_status kb_index_add(kb_index *index, const kb_features *features, uint64_t id
         status = add_bag(index, &f, id, name, &bag);
         if (status != KB_OK) kbi_fail(error, status, "no memory for another image");
     }
-    kbi_workspace_rewind(ws, mark);
-    kbi_workspace_release(&local);
-    return status;
+    return kbi_workspace_end(ws, mark, &local, status, "rows, row_bytes", error);
 }
 
 /* ---- removing ---- */

@@ -23,6 +23,8 @@ kb_status kbi_bag_create(const kb_vocabulary *v, const kb_features *features, bo
  * norms stay what they were. */
 kb_status kbi_bag_probe(const kb_vocabulary *v, const kb_features *features, uint32_t probes, kb_workspace *workspace,
                         kbi_bag *bag, kb_error *error);
+/* The workspace of kbi_bag_create, and of kbi_bag_probe where probes is above 1; both leave it to the caller. */
+kb_status kbi_bag_measure(size_t rows, size_t row_bytes, bool signatures, uint32_t probes, kb_workspace *workspace);
 /* The leaves that a beam search for the `max` (1 to KB_MAX_PROBES) nearest finds, nearest first; the result is how
  * many. */
 uint32_t kbi_nearest_leaves(const kb_vocabulary *v, const kbi_match_kernels *kernels, const uint8_t *row, uint32_t max,
@@ -148,8 +150,17 @@ kb_status kbi_segments_add(kb_index *index, const kbi_bag *bag, uint32_t positio
  * as in kbi_pair_verify. */
 kb_status kbi_index_verify(const kb_index *index, const kb_features *query, size_t position,
                            const kb_index_query_options *o, int32_t plane, kb_workspace *ws, kb_index_result *result);
+kb_status kbi_index_verify_measure(size_t rows, size_t row_bytes, kb_workspace *ws);
 /* The score of the matches alone. */
 kb_status kbi_index_exact(const kb_index *index, const kb_features *query, size_t position,
                           const uint32_t *similarity, kb_workspace *ws, double *score);
+kb_status kbi_index_exact_measure(size_t query_rows, size_t rows, size_t row_bytes, kb_workspace *ws);
+
+/* Options with their defaults, and the workspace of the calls that have them. */
+kb_status kbi_index_query_read(kb_index_query_options *o, const kb_index_query_options *given, kb_error *error);
+kb_status kbi_index_query_measure(const kb_index_limits *limits, const kb_index_query_options *o, size_t capacity,
+                                  kb_workspace *ws);
+kb_status kbi_loop_read(kb_loop_options *o, const kb_loop_options *given, kb_error *error);
+kb_status kbi_loop_measure(const kb_index_limits *limits, const kb_loop_options *o, kb_workspace *ws);
 
 #endif

@@ -116,11 +116,16 @@ static kb_status query_probe(query *q, const kb_features *f, kb_workspace *ws, k
     return status;
 }
 
+static bool sums_get(query *q, kb_workspace *ws)
+{
+    q->sums = kbi_workspace_array(ws, q->images, sizeof *q->sums);
+    return q->sums != NULL;
+}
+
 /* Adds up q->sums. */
 static kb_status query_binary(query *q, const kb_features *f, kb_workspace *ws, kb_error *error)
 {
-    q->sums = kbi_workspace_array(ws, q->images, sizeof *q->sums);
-    if (!q->sums) return kbi_fail(error, KB_E_MEMORY, "out of memory");
+    if (!sums_get(q, ws)) return kbi_fail(error, KB_E_MEMORY, "out of memory");
     memset(q->sums, 0, q->images * sizeof *q->sums);
     score_segments(q);
     return q->o->probes > 1 ? query_probe(q, f, ws, error) : KB_OK;
@@ -241,28 +246,44 @@ static kb_status verify_best(const query *q, const kb_features *f, kb_workspace 
  * others stay in the order of their scores. A photograph of clutter has a mutual match with every image for many of its
  * rows, of which few are right but near: so the similarity of a match is cubed. */
 
-static kb_status cubed_similarity(const query *q, kb_workspace *ws, uint32_t **cubed)
+typedef struct sampling {
+    size_t sampled, room, rows;
+    kb_index_result *pool; /* `room` results, of which `sampled` are compared */
+    double *similarity;    /* of these */
+    uint8_t *sample;       /* rows of the query */
+    uint32_t *cubed;       /* similarity by distance */
+} sampling;
+
+static bool sampling_get(sampling *s, const query *q, size_t rows, size_t row_bytes, size_t capacity, kb_workspace *ws)
 {
-    size_t n = 8 * q->index->vocabulary->row_bytes + 1;
-    *cubed = kbi_workspace_array(ws, n, sizeof **cubed);
-    if (!*cubed) return KB_E_MEMORY;
-    for (size_t h = 0; h < n; h++) {
-        uint64_t one = q->similarity[h];
-        (*cubed)[h] = (uint32_t)(one * one / KBI_SIMILARITY_ONE * one / KBI_SIMILARITY_ONE);
-    }
-    return KB_OK;
+    size_t verify = (size_t)q->o->verify;
+    s->sampled = verify < q->images / POOL ? verify * POOL : q->images;
+    s->room = s->sampled > capacity ? s->sampled : capacity;
+    s->rows = rows < SAMPLE_ROWS ? rows : SAMPLE_ROWS;
+    s->pool = kbi_workspace_array(ws, s->room, sizeof *s->pool);
+    s->similarity = kbi_workspace_array(ws, s->sampled, sizeof *s->similarity);
+    s->sample = kbi_workspace_array(ws, s->rows, row_bytes);
+    s->cubed = kbi_workspace_array(ws, 8 * row_bytes + 1, sizeof *s->cubed);
+    return s->pool && s->similarity && s->sample && s->cubed;
 }
 
-static kb_status sample_rows(const kb_features *f, kb_workspace *ws, kb_features *sample)
+static void cube_similarity(const query *q, size_t row_bytes, uint32_t *cubed)
 {
-    *sample = *f;
-    sample->n = f->n < SAMPLE_ROWS ? f->n : SAMPLE_ROWS;
-    uint8_t *rows = kbi_workspace_array(ws, sample->n, f->row_bytes);
-    if (!rows) return KB_E_MEMORY;
-    for (size_t i = 0; i < sample->n; i++)
-        memcpy(rows + i * f->row_bytes, (const uint8_t *)f->rows + i * f->n / sample->n * f->row_bytes, f->row_bytes);
-    sample->rows = rows;
-    return KB_OK;
+    for (size_t h = 0; h <= 8 * row_bytes; h++) {
+        uint64_t one = q->similarity[h];
+        cubed[h] = (uint32_t)(one * one / KBI_SIMILARITY_ONE * one / KBI_SIMILARITY_ONE);
+    }
+}
+
+static kb_features sample_rows(const kb_features *f, const sampling *s)
+{
+    kb_features sample = *f;
+    for (size_t i = 0; i < s->rows; i++)
+        memcpy(s->sample + i * f->row_bytes, (const uint8_t *)f->rows + i * f->n / s->rows * f->row_bytes,
+               f->row_bytes);
+    sample.n = s->rows;
+    sample.rows = s->sample;
+    return sample;
 }
 
 /* Moves the `front` most similar of n results to the front, the most similar one first. */
@@ -283,36 +304,56 @@ static void most_similar_first(kb_index_result *results, double *similarity, siz
 static kb_status take_similar(const query *q, const kb_features *f, kb_workspace *ws, kb_index_result *results,
                               size_t capacity, size_t *count)
 {
-    size_t verify = (size_t)q->o->verify, sampled = verify < q->images / POOL ? verify * POOL : q->images;
-    size_t room = sampled > capacity ? sampled : capacity;
-    kb_features sample;
-    kb_index_result *pool = kbi_workspace_array(ws, room, sizeof *pool);
-    double *similarity = kbi_workspace_array(ws, sampled, sizeof *similarity);
-    uint32_t *cubed = NULL;
-    kb_status status = pool && similarity ? sample_rows(f, ws, &sample) : KB_E_MEMORY;
-    if (status == KB_OK) status = cubed_similarity(q, ws, &cubed);
-    if (status != KB_OK) return status;
-    size_t n = take_best(q, pool, room);
-    if (sampled > n) sampled = n;
-    for (size_t i = 0; i < sampled && status == KB_OK; i++) {
+    sampling s;
+    if (!sampling_get(&s, q, f->n, f->row_bytes, capacity, ws)) return KB_E_MEMORY;
+    const kb_features sample = sample_rows(f, &s);
+    cube_similarity(q, f->row_bytes, s.cubed);
+    size_t n = take_best(q, s.pool, s.room), sampled = kbi_min_z(s.sampled, n);
+    for (size_t i = 0; i < sampled; i++) {
         size_t mark = kbi_workspace_mark(ws);
-        status = kbi_index_exact(q->index, &sample, pool[i].position, cubed, ws, &similarity[i]);
+        kb_status status = kbi_index_exact(q->index, &sample, s.pool[i].position, s.cubed, ws, &s.similarity[i]);
         kbi_workspace_rewind(ws, mark);
+        if (status != KB_OK) return status;
     }
-    if (status != KB_OK) return status;
-    most_similar_first(pool, similarity, sampled, verify);
-    *count = n < capacity ? n : capacity;
-    if (*count > 0) memcpy(results, pool, *count * sizeof *results);
+    most_similar_first(s.pool, s.similarity, sampled, (size_t)q->o->verify);
+    *count = kbi_min_z(n, capacity);
+    if (*count > 0) memcpy(results, s.pool, *count * sizeof *results);
     return KB_OK;
+}
+
+static bool scores_get(query *q, size_t row_bytes, kb_workspace *ws)
+{
+    q->scores = kbi_workspace_array(ws, q->images, sizeof *q->scores);
+    q->similarity = kbi_workspace_array(ws, 8 * row_bytes + 1, sizeof *q->similarity);
+    return q->scores && q->similarity;
+}
+
+/* What query_run takes. */
+kb_status kbi_index_query_measure(const kb_index_limits *l, const kb_index_query_options *o, size_t capacity,
+                                  kb_workspace *ws)
+{
+    query q = {.o = o, .images = l->images};
+    sampling s;
+    size_t mark = kbi_workspace_mark(ws);
+    bool exact = o->scoring == KB_SCORING_EXACT, binary = o->scoring == KB_SCORING_BINARY;
+    kb_status status = scores_get(&q, l->row_bytes, ws) ? KB_OK : KB_E_MEMORY;
+    if (status == KB_OK && exact) status = kbi_index_exact_measure(l->rows, l->rows, l->row_bytes, ws);
+    if (status == KB_OK && binary && !sums_get(&q, ws)) status = KB_E_MEMORY;
+    if (status == KB_OK && !exact)
+        status = kbi_bag_measure(l->rows, l->row_bytes, binary, binary ? (uint32_t)o->probes : 1, ws);
+    if (status == KB_OK && o->verify > 0) {
+        if (!exact && !sampling_get(&s, &q, l->rows, l->row_bytes, capacity, ws)) status = KB_E_MEMORY;
+        if (status == KB_OK && !exact) status = kbi_index_exact_measure(s.rows, l->rows, l->row_bytes, ws);
+        if (status == KB_OK) status = kbi_index_verify_measure(l->rows, l->row_bytes, ws);
+    }
+    kbi_workspace_rewind(ws, mark);
+    return status;
 }
 
 static kb_status query_run(query *q, const kb_features *f, kb_workspace *ws, kb_index_result *results,
                            size_t capacity, size_t *count, kb_error *error)
 {
-    size_t table = 8 * q->index->vocabulary->row_bytes + 1;
-    q->scores = kbi_workspace_array(ws, q->images, sizeof *q->scores);
-    q->similarity = kbi_workspace_array(ws, table, sizeof *q->similarity);
-    if (!q->scores || !q->similarity) return kbi_fail(error, KB_E_MEMORY, "out of memory");
+    if (!scores_get(q, f->row_bytes, ws)) return kbi_fail(error, KB_E_MEMORY, "out of memory");
     for (size_t i = 0; i < q->images; i++) q->scores[i] = 0;
     kbi_similarity_table(q->index->vocabulary->row_bytes, q->similarity);
     kb_status status =
@@ -331,6 +372,11 @@ static const kbi_option query_options[] = {
     KBI_OPTION(kb_index_query_options, verify, 'i', 0, 0, INT32_MAX),
     KBI_OPTION(kb_index_query_options, probes, 'i', PROBES, 1, KB_MAX_PROBES),
 };
+
+kb_status kbi_index_query_read(kb_index_query_options *o, const kb_index_query_options *given, kb_error *error)
+{
+    return KBI_OPTIONS_READ(kb_index_query_options, query_options, o, given, error);
+}
 
 static kb_status query_check(const kb_index *index, const kb_features *f, const kb_index_query_options *o,
                              kb_error *error)
@@ -353,7 +399,7 @@ kb_status kb_index_query(const kb_index *index, const kb_features *features, con
     if (count) *count = 0;
     if (!index || !count || (capacity > 0 && !results)) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
     const kb_vocabulary *v = index->vocabulary;
-    kb_status status = KBI_OPTIONS_READ(kb_index_query_options, query_options, &o, options, error);
+    kb_status status = kbi_index_query_read(&o, options, error);
     if (status == KB_OK) status = kbi_features_check(features, &f, v->row_bytes, v->model_id, v->model_name, error);
     if (status == KB_OK) status = kbi_features_alike(&index->origin, "the index", &f, "the query", error);
     if (status == KB_OK) status = query_check(index, &f, &o, error);
@@ -364,7 +410,5 @@ kb_status kb_index_query(const kb_index *index, const kb_features *features, con
     if (o.first_images > 0 && o.first_images < q.images) q.images = o.first_images;
     status = query_run(&q, &f, ws, results, capacity, count, error);
     if (status != KB_OK) *count = 0;
-    kbi_workspace_rewind(ws, mark);
-    kbi_workspace_release(&local);
-    return status;
+    return kbi_workspace_end(ws, mark, &local, status, "images, rows, row_bytes, results, query", error);
 }

@@ -58,6 +58,11 @@ static const kbi_option loop_options[] = {
     KBI_OPTION(kb_loop_options, threshold, 'd', 0, 0, 1e9),
 };
 
+kb_status kbi_loop_read(kb_loop_options *o, const kb_loop_options *given, kb_error *error)
+{
+    return KBI_OPTIONS_READ(kb_loop_options, loop_options, o, given, error);
+}
+
 kb_status kb_loop_detector_create(const kb_vocabulary *vocabulary, const kb_loop_options *options,
                                        const kb_allocator *given, kb_loop_detector **out, kb_error *error)
 {
@@ -65,7 +70,7 @@ kb_status kb_loop_detector_create(const kb_vocabulary *vocabulary, const kb_loop
     kb_loop_options o;
     if (out) *out = NULL;
     if (!out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
-    kb_status status = KBI_OPTIONS_READ(kb_loop_options, loop_options, &o, options, error);
+    kb_status status = kbi_loop_read(&o, options, error);
     if (status == KB_OK) status = kbi_index_allocator(&allocator, given, error);
     if (status != KB_OK) return status;
     kb_loop_detector *d = kbi_allocate_zeros(&allocator, sizeof *d);
@@ -265,32 +270,61 @@ static kb_status check_others(const kb_loop_detector *d, const kb_features *f, c
     return KB_OK;
 }
 
+/* The results of the query, and the candidates among them. */
+typedef struct loop_buffers {
+    size_t room;
+    kb_index_result *results, *candidates;
+} loop_buffers;
+
+static bool buffers_get(loop_buffers *b, const kb_loop_options *o, size_t images, kb_workspace *ws)
+{
+    b->room = kbi_min_z(CANDIDATES + (size_t)o->window, images);
+    b->results = kbi_workspace_array(ws, b->room, sizeof *b->results);
+    b->candidates = kbi_workspace_array(ws, CANDIDATES, sizeof *b->candidates);
+    return b->results && b->candidates;
+}
+
+static kb_index_query_options loop_query(void)
+{
+    kb_index_query_options o;
+    KB_INIT(o);
+    o.probes = 1; /* CERTAIN_SCORE was found so */
+    return o;
+}
+
+kb_status kbi_loop_measure(const kb_index_limits *l, const kb_loop_options *o, kb_workspace *ws)
+{
+    loop_buffers b;
+    const kb_index_query_options query = loop_query();
+    size_t mark = kbi_workspace_mark(ws);
+    kb_status status = buffers_get(&b, o, l->images, ws) ? KB_OK : KB_E_MEMORY;
+    if (status == KB_OK) status = kbi_index_query_measure(l, &query, b.room, ws);
+    if (status == KB_OK) status = kbi_index_verify_measure(l->rows, l->row_bytes, ws);
+    kbi_workspace_rewind(ws, mark);
+    return status;
+}
+
 /* *neighbour receives the score with the image before, when one was noted. */
 static kb_status find_loop(kb_loop_detector *d, const kb_features *f, kb_workspace *ws, kb_loop *loop,
                            double *neighbour, kb_error *error)
 {
     island islands[CANDIDATES];
-    size_t count, room = CANDIDATES + (size_t)d->o.window;
+    loop_buffers b;
+    size_t count;
     if (d->index->count == 0) return KB_OK;
-    if (room > d->index->count) room = d->index->count;
-    kb_index_result *results = kbi_workspace_array(ws, room, sizeof *results);
-    if (!results) return kbi_fail(error, KB_E_MEMORY, "out of memory");
-    kb_index_query_options o;
-    KB_INIT(o);
-    o.probes = 1; /* CERTAIN_SCORE was found so */
-    kb_status status = kb_index_query(d->index, f, &o, ws, results, room, &count, error);
+    if (!buffers_get(&b, &d->o, d->index->count, ws)) return kbi_fail(error, KB_E_MEMORY, "out of memory");
+    const kb_index_query_options o = loop_query();
+    kb_status status = kb_index_query(d->index, f, &o, ws, b.results, b.room, &count, error);
     if (status != KB_OK) return status;
-    *neighbour = neighbour_score(d, results, count);
+    *neighbour = neighbour_score(d, b.results, count);
     neighbour_note(d, *neighbour);
-    kb_index_result *candidates = kbi_workspace_array(ws, CANDIDATES, sizeof *candidates);
-    if (!candidates) return kbi_fail(error, KB_E_MEMORY, "out of memory");
-    size_t kept = candidates_keep(d, results, count, candidates);
+    size_t kept = candidates_keep(d, b.results, count, b.candidates);
     double min = d->o.min_score * d->neighbours[d->count / 2], best = 0;
     min = min < CERTAIN_SCORE ? min : CERTAIN_SCORE;
-    size_t n = islands_build(d, candidates, kept, min, islands);
-    status = check_islands(d, f, islands, n, candidates, ws, &best, loop);
+    size_t n = islands_build(d, b.candidates, kept, min, islands);
+    status = check_islands(d, f, islands, n, b.candidates, ws, &best, loop);
     if (status == KB_OK && loop->places >= d->o.min_places)
-        status = check_others(d, f, results, count, min, ws, best, loop);
+        status = check_others(d, f, b.results, count, min, ws, best, loop);
     return status == KB_OK ? KB_OK : kbi_fail(error, status, "%s", kb_status_string(status));
 }
 
@@ -318,7 +352,6 @@ kb_status kb_loop_detector_add(kb_loop_detector *detector, const kb_features *fe
     if (status != KB_OK && detector->count > noted) neighbour_forget(detector, neighbour);
     size_t *origins = detector->origins;
     if (status == KB_OK) origins[loop->query] = loop->found ? origins[loop->reference] : loop->query;
-    kbi_workspace_release(&local);
     KBI_STRUCT_WRITE(kb_loop, out, loop);
-    return status;
+    return kbi_workspace_end(ws, mark, &local, status, "images, rows, row_bytes, loop", error);
 }

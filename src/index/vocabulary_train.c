@@ -279,8 +279,8 @@ static kb_status pack_trained(trainer *t, kb_vocabulary **out, kb_error *error)
                          info.spec ? info.spec->name : NULL};
         status = weights_tell(weights, words)
                      ? kbi_vocabulary_pack(&tree, &t->allocator, out, error)
-                     : kbi_fail(error, KB_E_ARGUMENT, "each of %zu images has all %u words, so that no word has a weight: "
-                                "more words or other images are needed", t->o.images, words);
+                     : kbi_fail(error, KB_E_ARGUMENT, "each of %zu images has all %u words, so that no word has a "
+                                "weight: more words or other images are needed", t->o.images, words);
     }
     kbi_deallocate(&t->allocator, first);
     kbi_deallocate(&t->allocator, children);

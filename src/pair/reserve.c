@@ -97,11 +97,6 @@ kb_status kb_workspace_reserve(kb_workspace *workspace, const kb_workspace_limit
     size_t payload = 0;
     kbi_error_clear(error);
     if (bytes) *bytes = 0;
-    if (!workspace && !bytes) return kbi_fail(error, KB_E_ARGUMENT, "workspace and bytes: both are NULL");
     kb_status status = measure(limits, &payload, error);
-    if (status != KB_OK) return status;
-    if (bytes) *bytes = kbi_workspace_total(payload);
-    if (!workspace || kbi_workspace_grow(workspace, payload)) return KB_OK;
-    return kbi_fail(error, workspace->fixed ? KB_E_SPACE : KB_E_MEMORY, "the workspace has %zu bytes, but needs %zu",
-                    kb_workspace_bytes(workspace), kbi_workspace_total(payload));
+    return status == KB_OK ? kbi_workspace_reserve(workspace, payload, bytes, error) : status;
 }

@@ -16,6 +16,9 @@ enum { KBI_MATCH_DROPPED, KBI_MATCH_KEPT, KBI_MATCH_INLIER };
 kb_status kbi_pair_verify(const kb_features *a, const kb_features *b, const kb_verify_options *options, int32_t plane,
                           kb_workspace *ws, kb_match *matches, uint8_t *marks, size_t *n, kb_verification *out);
 
+/* The workspace of kbi_pair_verify for two images of n rows; `upright`: of kb_pair_verify with upright rows. */
+kb_status kbi_pair_verify_measure(size_t n, size_t row_bytes, bool upright, kb_workspace *ws);
+
 /* distinct.c: whether the inliers of a geometry can be told from other places of their images. *distinct receives
  * how many of those looked at can. */
 bool kbi_pair_distinct(const kb_features *a, const kb_features *b, const kb_match *matches, const uint8_t *inliers,

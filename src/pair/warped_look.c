@@ -7,8 +7,8 @@
  * what the warped image would show: they are matched as they are.
  *
  * A homography through few matches may lead the far corners of image a elsewhere. Nothing is found there then, and what
- * is found confirms it. So the search goes on, wider, from each homography found until the corners stay; where they have
- * moved far, the image is warped again.
+ * is found confirms it. So the search goes on, wider, from each homography found until the corners stay; where they
+ * have moved far, the image is warped again.
  *
  * The numbers were chosen on rendered views of training photographs (bench/render_scenes), by places and precision. */
 #include <math.h>

@@ -23,8 +23,8 @@ VEC_INLINE vec cut_two_tiles(const tile_plan *tiles, const two_tiles *c, vec fx,
 }
 
 /* Four tiles from `tile` on, 4 bytes per row of a tile: rows 0 and 1 of tiles 0 and 2, rows 2 and 3 of tiles 0 and 2,
- * rows 0 and 1 of tiles 1 and 3, ... fx and fy are the fractions of the first two tiles, and become the fractions of the
- * tiles behind the four. */
+ * rows 0 and 1 of tiles 1 and 3, ... fx and fy are the fractions of the first two tiles, and become the fractions of
+ * the tiles behind the four. */
 VEC_INLINE vec cut_four_tiles(const sample_plan *plan, const two_tiles *c, vec *fx, vec *fy, int tile, int rows)
 {
     const vec step_x = v_set(2 * TILE * plan->a), step_y = v_set(2 * TILE * plan->b); /* modulo 1 px */
@@ -43,8 +43,8 @@ VEC_INLINE void cut_tiles(const sample_plan *plan, int32_t side, int rows, uint8
     const vec cells = _mm512_setr_epi32(0, 8, 2, 10, 1, 9, 3, 11, 4, 12, 6, 14, 5, 13, 7, 15);
     const vec upper = _mm512_setr_epi32(0, 8, 2, 10, 16, 24, 18, 26, 1, 9, 3, 11, 17, 25, 19, 27);
     const vec of_second = _mm512_inserti64x4(v_zero(), _mm256_set1_epi16(sizeof(vec) * 257), 1);
-    const two_tiles c = {v_add(v_each32(plan->index), of_second), v_each32(plan->carry_x), v_each32(plan->carry_y), v_each32(plan->fx),
-                         v_each32(plan->fy)};
+    const two_tiles c = {v_add(v_each32(plan->index), of_second), v_each32(plan->carry_x), v_each32(plan->carry_y),
+                         v_each32(plan->fx), v_each32(plan->fy)};
     const tile_plan *tiles = &plan->tiles;
     const int across = side / TILE;
     for (int tile = 0; tile < across * across; tile += across, patch += TILE * side) {

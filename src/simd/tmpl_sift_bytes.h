@@ -41,8 +41,8 @@ VEC_TARGET static uint32_t sum_of_values(const uint32_t *values, uint32_t limit)
     return sum;
 }
 
-/* A clipped value times `scale` plus `half`, truncated, is the byte or, of RootSIFT, the number whose root it is. All are
- * 0 where there is no gradient. */
+/* A clipped value times `scale` plus `half`, truncated, is the byte or, of RootSIFT, the number whose root it is. All
+ * are 0 where there is no gradient. */
 typedef struct bytes_rule {
     uint32_t limit;
     double scale, half;

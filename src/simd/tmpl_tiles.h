@@ -38,15 +38,16 @@ VEC_INLINE void plan_rows(int bits, int32_t a, int32_t b, int32_t first_x, int32
     vec number = v_loadu(numbers);
     for (int k = 0; k < 1 << 2 * bits; k += VEC_LANES / 2, number = v_add32(number, v_set32(VEC_LANES / 2))) {
         vec j = v_and(number, v_set32(((uint32_t)1 << bits) - 1)), i = v_shr32(number, bits);
-        vec x = v_sub32(v_mul32(j, right_x), v_mul32(i, right_y)), y = v_add32(v_mul32(j, right_y), v_mul32(i, right_x));
+        vec x = v_sub32(v_mul32(j, right_x), v_mul32(i, right_y));
+        vec y = v_add32(v_mul32(j, right_y), v_mul32(i, right_x));
         v_storeu(plan->dx + k, v_add32(x, v_set32((uint32_t)first_x)));
         v_storeu(plan->dy + k, v_add32(y, v_set32((uint32_t)first_y)));
     }
 }
 
 /* The tiles of grids with these steps; least_x and least_y lead from a tile's first sample to what decides its window.
- * To the left and above, windows reach as far as half a diagonal of samples; beyond it by 8 px less a tile's diagonal on
- * the other sides, where the tile ends with the samples. */
+ * To the left and above, windows reach as far as half a diagonal of samples; beyond it by 8 px less a tile's diagonal
+ * on the other sides, where the tile ends with the samples. */
 VEC_TARGET static void plan_steps(int32_t side, int32_t a, int32_t b, int32_t least_x, int32_t least_y,
                                   tile_plan *plan)
 {
@@ -65,9 +66,9 @@ static void copy_bytes(uint8_t *to, const uint8_t *from, int32_t n)
     else memcpy(to, from, (size_t)n);
 }
 
-/* The region that windows touch, the border of the level repeated; rows are COPY_SIDE apart. Copies of constant size are
- * fast: what they write beyond the right end is overwritten by the next row, and the buffer has one more row for the
- * last. */
+/* The region that windows touch, the border of the level repeated; rows are COPY_SIDE apart. Copies of constant size
+ * are fast: what they write beyond the right end is overwritten by the next row, and the buffer has one more row for
+ * the last. */
 static void copy_region(const kbi_sampling *s, const kbi_pyramid *levels, tile_plan *plan)
 {
     const int32_t width = levels->width[s->level], last = levels->height[s->level] - 1, reach = plan->reach;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sampling regions that are not turned: the arithmetic of kbi_sample_patch (src/image/sampling.c) where b is 0. Then all
- * rows of samples have the same columns of pixels. So every row of pixels is weighted along x once, and two neighbouring
- * rows are blended as in simd/tmpl_sample.h. Columns are looked up by clamped numbers, so that a border needs no copy.
- * Template over simd/vec.h, for vecs of 8 and 16 lanes. */
+/* Sampling regions that are not turned: the arithmetic of kbi_sample_patch (src/image/sampling.c) where b is 0. Then
+ * all rows of samples have the same columns of pixels. So every row of pixels is weighted along x once, and two
+ * neighbouring rows are blended as in simd/tmpl_sample.h. Columns are looked up by clamped numbers, so that a border
+ * needs no copy. Template over simd/vec.h, for vecs of 8 and 16 lanes. */
 #ifndef KBI_TMPL_UPRIGHT_H
 #define KBI_TMPL_UPRIGHT_H
 

@@ -44,7 +44,8 @@
  *   v_store_rows          the inverse: after v_transpose8, 16 bytes to each row;  v_store_rows32: from 32-bit sums
  *
  * and operations of single kernels, at the end of each vec_<set>.h. vec_lanes.h has the operations that the compiler's
- * own operators express for all sets; vec_x86.h, vec_128.h and vec_interleave.h have operations that some sets share. */
+ * own operators express for all sets; vec_x86.h, vec_128.h and vec_interleave.h have operations that some sets
+ * share. */
 #ifndef KBI_VEC_H
 #define KBI_VEC_H
 

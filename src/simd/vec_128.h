@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations that the sets of 128 bits share: SSE4.2, NEON and WebAssembly. A vec_<set>.h includes this file once it has
- * defined vec, VEC_OP and v_join8. */
+/* Operations that the sets of 128 bits share: SSE4.2, NEON and WebAssembly. A vec_<set>.h includes this file once it
+ * has defined vec, VEC_OP and v_join8. */
 #ifndef KBI_VEC_128_H
 #define KBI_VEC_128_H
 

@@ -108,8 +108,8 @@ VEC_INLINE vec v_lookup_two(const vec tables[2], vec index, vec second)
     return v_blend8(v_lookup16(tables[0], index), v_lookup16(tables[1], index), second);
 }
 /* The bytes at 8 row + column in three or four tables. A shuffle gives 0 where the highest bit of the index is set,
- * which it is from row 4 on: the first two tables answer for rows 0 to 3, and with the bit flipped the others answer for
- * rows 4 to 7. */
+ * which it is from row 4 on: the first two tables answer for rows 0 to 3, and with the bit flipped the others answer
+ * for rows 4 to 7. */
 VEC_INLINE vec v_lookup_tables(const vec tables[4], vec index, bool four)
 {
     vec below = v_xor(index, v_set(0x8080)), second = v_shl(index, 3); /* of two tables: bit 4 tells */

@@ -223,7 +223,7 @@ static void fit_any(source *s)
     kb_fit_report report;
     kb_point_pair pairs[MOST];
     kb_scene_point points[MOST];
-    float quality[MOST];
+    float quality[MOST], deviations[MOST];
     uint8_t inliers[MOST];
     take_fit_options(s, &f);
     take_camera(s, &cameras[0]);
@@ -231,9 +231,11 @@ static void fit_any(source *s)
     f.camera1 = &cameras[0];
     if (take_byte(s) & 1) f.camera2 = &cameras[1];
     take(s, quality, sizeof quality);
-    if (take_byte(s) & 1) f.quality = quality;
+    uint8_t given = take_byte(s);
+    if (given & 1) f.quality = quality;
     size_t n = take_byte(s) % (MOST + 1);
     take_doubles(s, &pairs[0].x1, 4 * n);
+    if (given & 2) take(s, deviations, sizeof deviations), f.deviations = deviations;
     KB_INIT(report);
     kb_status status = kb_fit(pairs, n, &f, NULL, inliers, &report, NULL);
     expect_report(status, &report, inliers, n);

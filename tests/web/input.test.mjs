@@ -70,6 +70,10 @@ test("matrices, points and saved features of a wrong size", () => {
   for (const wrong of [[], [1, 2, 3], null, 5, new Float64Array(10)]) refused(() => refind(a, a, wrong), /^h: /);
   for (const wrong of [[1, 2, 3], null, 5, { length: 2 ** 40 }, { length: 0 }]) refused(() => fitPoints(wrong));
   refused(() => fitPoints([1, 2, 3, 4], { quality: [1, 2] }), /quality: 2 numbers, not 1/);
+  refused(() => fitPoints([1, 2, 3, 4], { deviations: [1, 2] }), /deviations: 2 numbers, not 1/);
+  refused(() => fit(a, a, match(a, a), { deviations: [1] }), /deviations: 1 numbers, not/);
+  for (const wrong of [-1, NaN, Infinity, "x"])
+    refused(() => fitPoints([1, 2, 3, 4], { deviations: [wrong] }), /deviations: finite/);
   const saved = a.toJSON();
   for (const wrong of [null, 5, {}, { ...saved, model: null }, { ...saved, model: { id: "bag256" } },
     { ...saved, descriptors: saved.descriptors.slice(1) }, { ...saved, descriptors: null }, { ...saved, keypoints: [] },

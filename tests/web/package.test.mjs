@@ -185,6 +185,27 @@ test("points can be fitted by themselves", () => {
   assert.match(fitPoints([1, 2, 3, 4]).result, /few/);
 });
 
+test("exact pairs count more", () => {
+  const next = random(9);
+  const noise = () => next() + next() + next() - 1.5; // of deviation 0.5
+  const deviations = Array.from({ length: 150 }, (_, i) => i % 3 ? 0.3 : 2);
+  const pairs = deviations.flatMap((d) => {
+    const [x, y] = [300 * next(), 300 * next()];
+    return [x, y, 2 * x - y + 10 + d * noise(), x + 2 * y + 5 + d * noise()];
+  });
+  const fitted = (given) => fitPoints(pairs, { geometry: "affine", threshold: 0.8, deviations: given });
+  const [plain, weighted] = [fitted(undefined), fitted(deviations)];
+  assert.ok(weighted.inlierCount > plain.inlierCount + 10, `${plain.inlierCount} ${weighted.inlierCount}`);
+  for (const alike of [0, 0.5]) assert.deepEqual(fitted(deviations.map(() => alike)), plain);
+
+  const [a, b] = [new Features(pair.poster), new Features(pair.room)];
+  const matches = match(a, b);
+  const h = fit(a, b, matches);
+  assert.deepEqual(fit(a, b, matches, { deviations: new Float32Array(matches.count).fill(3) }), h);
+  const uneven = Float32Array.from(h.inliers, (inlier, i) => inlier && i % 2 ? 1 : 9);
+  assert.notDeepEqual(fit(a, b, matches, { deviations: uneven }).model, h.model);
+});
+
 test("wrong input is an exception with a sentence", () => {
   const a = new Features(pair.poster, { maxKeypoints: 50 });
   const b = new Features(pair.poster, { maxKeypoints: 50, model: "bad256" });

@@ -116,12 +116,19 @@ def _points(points: npt.ArrayLike, n: int, name: str) -> Matrix:
     return array
 
 
+def _per_match(name: str, given: Optional[Any], n: int) -> Optional[npt.NDArray[np.float32]]:
+    numbers = None if given is None else np.ascontiguousarray(given, np.float32)
+    if numbers is not None and numbers.shape != (n,):
+        raise KeybitsValueError(f"{name} must have one number per match, {n}, not the shape {numbers.shape}")
+    return numbers
+
+
 def _options(geometry: int, threshold: float, confidence: float, max_iterations: int, seed: int, prosac: bool,
-             quality: Optional[Any], camera1: Optional[Camera], camera2: Optional[Camera],
+             quality: Optional[Any], deviations: Optional[Any], camera1: Optional[Camera], camera2: Optional[Camera],
              n: int, candidates: int = 0) -> Tuple[Any, Tuple[Any, ...]]:
-    order = None if quality is None else np.ascontiguousarray(quality, np.float32)
-    if order is not None and order.shape != (n,):
-        raise KeybitsValueError(f"quality must have one number per match, {n}, not the shape {order.shape}")
+    order, exact = _per_match("quality", quality, n), _per_match("deviations", deviations, n)
+    if exact is not None and not (np.isfinite(exact) & (exact >= 0)).all():
+        raise KeybitsValueError("deviations must be finite and not negative; 0 is one that is not known")
     number("threshold", threshold, 0, 10 ** 9)
     number("confidence", confidence, 0, 1 - 2 ** -53)
     first = instance("camera", camera1, Camera)._struct() if camera1 is not None else None
@@ -130,10 +137,11 @@ def _options(geometry: int, threshold: float, confidence: float, max_iterations:
                   max_iterations=whole("max_iterations", max_iterations, 0, 2 ** 31 - 1),
                   seed=whole("seed", seed, 0, 2 ** 64 - 1), plain_ransac=0 if prosac else 1,
                   quality=address(order) if order is not None else None,
+                  deviations=address(exact) if exact is not None else None,
                   camera1=ctypes.addressof(first) if first else None,
                   camera2=ctypes.addressof(second) if second else None,
                   candidates=whole("candidates", candidates, 0))
-    return options, (order, first, second)
+    return options, (order, exact, first, second)
 
 
 def _result(report: Any, inliers: npt.NDArray[np.uint8], calibrated: bool) -> Fit:
@@ -146,31 +154,33 @@ def _result(report: Any, inliers: npt.NDArray[np.uint8], calibrated: bool) -> Fi
 
 
 def fit(points_a: npt.ArrayLike, points_b: npt.ArrayLike, geometry: str = "homography", *, threshold: float = 0,
-        quality: Optional[npt.ArrayLike] = None,
+        quality: Optional[npt.ArrayLike] = None, deviations: Optional[npt.ArrayLike] = None,
         confidence: float = 0, max_iterations: int = 0, seed: int = 0, prosac: bool = True,
         camera: Optional[Camera] = None, camera_b: Optional[Camera] = None) -> Fit:
     """Fits a geometry to n x 2 points of two images.
 
     geometry: "homography", "fundamental", "similarity", "affine", and with a camera "essential" and "rotation".
     threshold in px (0: 3; fundamental and essential 1). quality: one number per pair, lower is better (the match
-    distance); PROSAC tries the best first. Without it pairs are taken as given best first."""
+    distance); PROSAC tries the best first. Without it pairs are taken as given best first. deviations: the standard
+    deviation of the error of each pair, in any unit. The threshold holds for the median pair and is 0.8 to 4 times as
+    large for others, in proportion to their deviation; 0 counts as the median."""
     if geometry not in GEOMETRIES:
         raise KeybitsValueError(f"no geometry {geometry!r}; there are {', '.join(GEOMETRIES)}")
     a, b = _points(points_a, 2, "points_a"), _points(points_b, 2, "points_b")
     if len(a) != len(b):
         raise KeybitsValueError(f"{len(a)} points of a and {len(b)} of b")
-    return _fit_pairs(np.concatenate([a, b], axis=1), geometry, threshold, quality, confidence, max_iterations, seed,
-                      prosac, camera, camera_b)
+    return _fit_pairs(np.concatenate([a, b], axis=1), geometry, threshold, quality, deviations, confidence,
+                      max_iterations, seed, prosac, camera, camera_b)
 
 
-def _fit_pairs(pairs: Matrix, geometry: str, threshold: float = 0, quality: Any = None, confidence: float = 0,
-               max_iterations: int = 0, seed: int = 0, prosac: bool = True, camera: Optional[Camera] = None,
-               camera_b: Optional[Camera] = None, *, candidates: int = 0) -> Fit:
+def _fit_pairs(pairs: Matrix, geometry: str, threshold: float = 0, quality: Any = None, deviations: Any = None,
+               confidence: float = 0, max_iterations: int = 0, seed: int = 0, prosac: bool = True,
+               camera: Optional[Camera] = None, camera_b: Optional[Camera] = None, *, candidates: int = 0) -> Fit:
     calibrated = geometry in ("essential", "rotation")
     if calibrated and camera is None:
         raise KeybitsValueError(f"{geometry} needs a camera")
     options, alive = _options(GEOMETRIES[geometry], threshold, confidence, max_iterations, seed, prosac, quality,
-                              camera, camera_b, len(pairs), candidates)
+                              deviations, camera, camera_b, len(pairs), candidates)
     report = new(_abi.kb_fit_report)
     inliers = np.zeros(len(pairs), np.uint8)
     call(f"fit {geometry}", lib.kb_fit, address(pairs), len(pairs), ctypes.byref(options), workspace(), address(inliers),
@@ -180,31 +190,33 @@ def _fit_pairs(pairs: Matrix, geometry: str, threshold: float = 0, quality: Any 
 
 
 def find_homography(keypoints_a: KeypointsLike, keypoints_b: KeypointsLike, matches: MatchesLike,
-                    threshold: float = 0, *, quality: Optional[npt.ArrayLike] = None, confidence: float = 0,
-                    max_iterations: int = 0, seed: int = 0, prosac: bool = True, candidates: int = 0) -> Fit:
+                    threshold: float = 0, *, quality: Optional[npt.ArrayLike] = None,
+                    deviations: Optional[npt.ArrayLike] = None, confidence: float = 0, max_iterations: int = 0,
+                    seed: int = 0, prosac: bool = True, candidates: int = 0) -> Fit:
     """The homography from image a to image b: `H` (3 x 3 or None) and `inliers` (a bool per match). Keypoints may be
-    Features; quality is the distance of the matches unless it is given. candidates: the number of matches before
-    filter_matches, which the test against chance counts."""
-    return _fit_matches(keypoints_a, keypoints_b, matches, "homography", threshold, quality, confidence, max_iterations,
-                        seed, prosac, candidates=candidates)
+    Features; quality is the distance of the matches unless it is given; deviations as for fit. candidates: the number
+    of matches before filter_matches, which the test against chance counts."""
+    return _fit_matches(keypoints_a, keypoints_b, matches, "homography", threshold, quality, deviations, confidence,
+                        max_iterations, seed, prosac, candidates=candidates)
 
 
 def find_fundamental(keypoints_a: KeypointsLike, keypoints_b: KeypointsLike, matches: MatchesLike,
-                     threshold: float = 1.5, *, quality: Optional[npt.ArrayLike] = None, confidence: float = 0,
-                     max_iterations: int = 0, seed: int = 0, prosac: bool = True, candidates: int = 0) -> Fit:
+                     threshold: float = 1.5, *, quality: Optional[npt.ArrayLike] = None,
+                     deviations: Optional[npt.ArrayLike] = None, confidence: float = 0, max_iterations: int = 0,
+                     seed: int = 0, prosac: bool = True, candidates: int = 0) -> Fit:
     """The fundamental matrix between two images: `F` (3 x 3 or None) and `inliers`; otherwise as find_homography."""
-    return _fit_matches(keypoints_a, keypoints_b, matches, "fundamental", threshold, quality, confidence,
+    return _fit_matches(keypoints_a, keypoints_b, matches, "fundamental", threshold, quality, deviations, confidence,
                         max_iterations, seed, prosac, candidates=candidates)
 
 
 def find_essential(keypoints_a: KeypointsLike, keypoints_b: KeypointsLike, matches: MatchesLike, camera: Camera,
                    threshold: float = 1.5, *, camera_b: Optional[Camera] = None,
-                   quality: Optional[npt.ArrayLike] = None, confidence: float = 0, max_iterations: int = 0,
-                   seed: int = 0, prosac: bool = True, candidates: int = 0) -> Fit:
+                   quality: Optional[npt.ArrayLike] = None, deviations: Optional[npt.ArrayLike] = None,
+                   confidence: float = 0, max_iterations: int = 0, seed: int = 0, prosac: bool = True, candidates: int = 0) -> Fit:
     """The essential matrix and the relative pose: `E`, `rotation`, `translation` (unit length) and `inliers`; otherwise
     as find_homography."""
-    return _fit_matches(keypoints_a, keypoints_b, matches, "essential", threshold, quality, confidence, max_iterations,
-                        seed, prosac, camera, camera_b, candidates=candidates)
+    return _fit_matches(keypoints_a, keypoints_b, matches, "essential", threshold, quality, deviations, confidence,
+                        max_iterations, seed, prosac, camera, camera_b, candidates=candidates)
 
 
 def _fit_matches(keypoints_a: Any, keypoints_b: Any, matches: Any, geometry: str, threshold: float, quality: Any,
@@ -215,15 +227,16 @@ def _fit_matches(keypoints_a: Any, keypoints_b: Any, matches: Any, geometry: str
 
 
 def fit_pose(scene_points: npt.ArrayLike, image_points: npt.ArrayLike, camera: Camera, *, threshold: float = 0,
-             quality: Optional[npt.ArrayLike] = None,
+             quality: Optional[npt.ArrayLike] = None, deviations: Optional[npt.ArrayLike] = None,
              confidence: float = 0, max_iterations: int = 0, seed: int = 0, prosac: bool = True) -> Fit:
     """The absolute pose of a camera from n x 3 scene points and n x 2 pixels: `rotation` and `translation`, so that a
-    scene point P is seen along rotation @ P + translation."""
+    scene point P is seen along rotation @ P + translation; quality and deviations as for fit, of each pixel."""
     scene, image = _points(scene_points, 3, "scene_points"), _points(image_points, 2, "image_points")
     if len(scene) != len(image):
         raise KeybitsValueError(f"{len(scene)} scene points and {len(image)} image points")
     points = np.ascontiguousarray(np.concatenate([scene, image], axis=1))
-    options, alive = _options(0, threshold, confidence, max_iterations, seed, prosac, quality, camera, None, len(scene))
+    options, alive = _options(0, threshold, confidence, max_iterations, seed, prosac, quality, deviations, camera, None,
+                              len(scene))
     report = new(_abi.kb_fit_report)
     inliers = np.zeros(len(points), np.uint8)
     call("fit_pose", lib.kb_fit_pose, address(points), len(points), ctypes.byref(options), workspace(),

@@ -70,7 +70,7 @@ def match_images(a: ImageLike, b: ImageLike, geometry: Optional[str] = "homograp
     found, used = detector_of(detector, max_keypoints), model_of(model)
     detect, _ = found._call_options(None, first)
     matching = new(_abi.kb_match_options, max_ratio=max_ratio, max_distance=max_distance)
-    fitting, alive = _options(GEOMETRIES[geometry] if geometry else 0, threshold, 0, 0, seed, True, None, camera,
+    fitting, alive = _options(GEOMETRIES[geometry] if geometry else 0, threshold, 0, 0, seed, True, None, None, camera,
                               camera_b, 0)
     options = new(_abi.kb_pair_options, looks=sum(_LOOKS[look] for look in set(looks)),
                   detect=ctypes.addressof(detect), match=ctypes.addressof(matching), no_filter=int(not filter),

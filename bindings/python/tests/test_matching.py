@@ -184,6 +184,39 @@ def test_fit_geometries():
         keybits.fit(a, b, quality=[1, 2])
 
 
+def test_fit_deviations():
+    random = np.random.RandomState(6)
+    a = random.rand(120, 2) * 300
+    noise = np.where(np.arange(120) % 3, 0.2, 1.6)
+    b = a @ np.array([[0.9, 0.2], [-0.2, 0.9]]) + [10, 20] + noise[:, None] * random.standard_normal((120, 2))
+    plain, weighted = (keybits.fit(a, b, "affine", threshold=1, deviations=d) for d in (None, noise))
+    assert weighted.inliers.sum() > plain.inliers.sum() + 10
+    in_any_unit = keybits.fit(a, b, "affine", threshold=1, deviations=64 * noise)
+    assert np.array_equal(in_any_unit.model, weighted.model)
+    for alike in (np.full(120, 0.7), np.zeros(120)):
+        assert np.array_equal(keybits.fit(a, b, "affine", threshold=1, deviations=alike).model, plain.model)
+
+    keypoints = [np.zeros(120, keybits.keypoint_dtype) for _ in range(2)]
+    for k, points in zip(keypoints, (a, b)):
+        k["x"], k["y"], k["size"] = points[:, 0], points[:, 1], 7
+    matches = np.zeros(120, keybits.match_dtype)
+    matches["a"] = matches["b"] = np.arange(120)
+    camera = keybits.Camera(400, 400, 150, 150)
+    for find, options in ((keybits.find_homography, {"threshold": 1}), (keybits.find_fundamental, {}),
+                          (lambda *given, **o: keybits.find_essential(*given, camera, **o), {})):
+        ones, none = (find(*keypoints, matches, deviations=d, **options) for d in (np.ones(120), None))
+        assert ones.result == none.result and np.array_equal(ones.inliers, none.inliers)
+        for wrong, words in ((noise[1:], "one number per match, 120"), (-noise, "not negative"),
+                             (np.full(120, np.nan), "finite"), (np.full(120, np.inf), "finite"), ("x" * 120, None)):
+            with pytest.raises(ValueError, match=words):
+                find(*keypoints, matches, deviations=wrong, **options)
+    assert find_more(keybits.find_homography, keypoints, matches, noise) > 10
+
+
+def find_more(find, keypoints, matches, noise):
+    return np.subtract(*(find(*keypoints, matches, 1, deviations=d).inliers.sum() for d in (noise, None)))
+
+
 def rotation(axis, angle):
     axis = np.asarray(axis, float) / np.linalg.norm(axis)
     k = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
@@ -201,6 +234,10 @@ def test_poses():
     moved = project(points @ r_true.T + t_true)
     r = keybits.fit_pose(points, moved, camera)
     assert r.found and np.allclose(r.rotation, r_true, atol=1e-4) and np.allclose(r.translation, t_true, atol=1e-3)
+    noise = np.where(np.arange(80) % 3, 0.1, 1.5)
+    noisy = moved + noise[:, None] * random.standard_normal((80, 2))
+    plain, weighted = (keybits.fit_pose(points, noisy, camera, threshold=1, deviations=d) for d in (None, noise))
+    assert np.abs(weighted.translation - t_true).sum() < np.abs(plain.translation - t_true).sum()
     e = keybits.fit(project(points), moved, "essential", camera=camera, threshold=1)
     assert np.allclose(e.rotation, r_true, atol=1e-3)
     assert np.allclose(e.translation, t_true / np.linalg.norm(t_true), atol=1e-2)
