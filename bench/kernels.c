@@ -306,11 +306,11 @@ static void run_disc(const kbi_kernels *k)
 }
 static void run_gradient(const kbi_kernels *k)
 {
-    uint16_t cells[KBI_GRADIENT_ROOM] = {0};
+    uint16_t blocks[KBI_GRADIENT_ROOM] = {0};
     float sums[KBI_GRADIENT_SUMS], histogram[KBI_GRADIENT_DIRECTIONS];
     for (int i = 0; i < N; i++) {
-        k->detect->gradient_cells(pixels + (30 + i % 500) * WIDTH + 30 + i % 700, WIDTH, cells);
-        k->detect->gradient_sums(cells, sums);
+        k->detect->gradient_blocks(pixels + (30 + i % 500) * WIDTH + 30 + i % 700, WIDTH, blocks);
+        k->detect->gradient_sums(blocks, sums);
         k->detect->gradient_histogram(sums, histogram);
     }
 }

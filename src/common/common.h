@@ -165,6 +165,9 @@ size_t kbi_workspace_total(size_t payload);
  * (it does nothing when the caller's own was used). */
 kb_workspace *kbi_workspace_or(kb_workspace *given, kb_workspace *local);
 void kbi_workspace_release(kb_workspace *workspace);
+/* Whether a call failed since its caller's buffer is too small. The workspace counts from here to kbi_workspace_end, so
+ * that the measuring function of the call tells what all of it needs, not only what its first buffers lacked. */
+bool kbi_workspace_lacks(kb_workspace *workspace, size_t mark, kb_status status);
 /* The end of a call that began with kbi_workspace_or: rewinds, releases, and returns status. A failure without a
  * sentence gets one; a caller's buffer that is too small is told by how much, with the limits that decide its size. */
 kb_status kbi_workspace_end(kb_workspace *workspace, size_t mark, kb_workspace *local, kb_status status,

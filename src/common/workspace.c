@@ -193,13 +193,32 @@ void kbi_workspace_rewind(kb_workspace *workspace, size_t mark)
     if (keeps && mark == 0) (void)kbi_workspace_grow(workspace, workspace->peak);
 }
 
+bool kbi_workspace_lacks(kb_workspace *workspace, size_t mark, kb_status status)
+{
+    if (status != KB_E_MEMORY || !workspace->fixed || workspace->missing == 0) return false;
+    kbi_workspace_rewind(workspace, mark);
+    workspace->measures = true;
+    workspace->peak = mark;
+    return true;
+}
+
+static void tell_missing(kb_workspace *workspace, const char *limits, kb_error *error)
+{
+    size_t bytes = kb_workspace_bytes(workspace);
+    if (workspace->measures && workspace->peak > workspace->size)
+        kbi_fail_at(error, KB_E_MEMORY, limits, -1, "the workspace has %zu bytes, but the call needs up to %zu "
+                    "(limits: %s)", bytes, kbi_workspace_total(workspace->peak), limits);
+    else
+        kbi_fail_at(error, KB_E_MEMORY, limits, -1, "the workspace has %zu bytes, at least %zu too few (limits: %s)",
+                    bytes, workspace->missing, limits);
+    workspace->measures = false;
+}
+
 kb_status kbi_workspace_end(kb_workspace *workspace, size_t mark, kb_workspace *local, kb_status status,
                             const char *limits, kb_error *error)
 {
     kbi_workspace_rewind(workspace, mark);
-    if (status == KB_E_MEMORY && workspace->fixed && workspace->missing > 0)
-        kbi_fail_at(error, status, limits, -1, "the workspace has %zu bytes, at least %zu too few (limits: %s)",
-                    kb_workspace_bytes(workspace), workspace->missing, limits);
+    if (status == KB_E_MEMORY && workspace->fixed && workspace->missing > 0) tell_missing(workspace, limits, error);
     kbi_workspace_release(local);
     return status == KB_OK || (error && error->text[0]) ? status : kbi_fail_status(error, status);
 }

@@ -103,5 +103,7 @@ kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_
         status = find_keypoints(&job, &f, error);
     }
     if (status == KB_OK) kbi_features_write(features, &f);
+    if (kbi_workspace_lacks(job.workspace, mark, status))
+        kbi_detect_measure(image, options, job.options.parallel, job.workspace, &f.n);
     return kbi_workspace_end(job.workspace, mark, &local, status, "detect, width, height, format, threads", error);
 }

@@ -170,18 +170,18 @@ float kbi_disc_angle(const uint8_t *centre, ptrdiff_t stride);
 kb_status kbi_orient_measure(const kb_image *image, size_t n, const kb_parallel *parallel, kb_workspace *workspace);
 
 /* ---- direction by gradients (gradient.c) ---- */
-#define KBI_GRADIENT_CELLS 10  /* a side, of 4x4 px each */
-#define KBI_GRADIENT_SIDE 8    /* cells with a gradient per side: the outer ring has none */
-#define KBI_GRADIENT_STRIDE 12 /* of rows of cells: the border is repeated on both sides */
-#define KBI_GRADIENT_ROOM (KBI_GRADIENT_CELLS * KBI_GRADIENT_STRIDE + 4) /* of cells; the last four are not used */
+#define KBI_GRADIENT_BLOCKS 10 /* a side, of 4x4 px each */
+#define KBI_GRADIENT_SIDE 8    /* blocks with a gradient per side: the outer ring has none */
+#define KBI_GRADIENT_STRIDE 12 /* of rows of blocks: the border is repeated on both sides */
+#define KBI_GRADIENT_ROOM (KBI_GRADIENT_BLOCKS * KBI_GRADIENT_STRIDE + 4) /* of blocks; the last four are not used */
 #define KBI_GRADIENT_REACH 20  /* px up and left of the centre; one less down and right */
 #define KBI_GRADIENT_REGION (64.0f / 31.0f) /* width of 32 samples 2 px of the level apart, in keypoint sizes */
 #define KBI_GRADIENT_SUMS 6
 #define KBI_GRADIENT_DIRECTIONS 32
-/* Sums of 4x4 px around a pixel: cell (i, j) is cells[i STRIDE + j + 1]. */
-void kbi_gradient_cells(const uint8_t *centre, ptrdiff_t stride, uint16_t *cells);
+/* Sums of 4x4 px around a pixel: block (i, j) is blocks[i STRIDE + j + 1]. */
+void kbi_gradient_blocks(const uint8_t *centre, ptrdiff_t stride, uint16_t *blocks);
 /* The first three circular harmonics of the directions of the gradients: x and y of each. */
-void kbi_gradient_sums(const uint16_t *cells, float *sums);
+void kbi_gradient_sums(const uint16_t *blocks, float *sums);
 /* Their smoothed histogram in 32 directions, from 0 degrees on, clockwise on screen. Returns which is the highest, of
  * equal ones the first. */
 int32_t kbi_gradient_histogram(const float *sums, float *histogram);

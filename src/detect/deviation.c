@@ -13,25 +13,25 @@
  * detector were fitted to the residuals of rendered views of photographs and of dead leaves, with noise of 1 to 3 gray
  * levels.
  *
- * det is computed on 3x3 cells, each the mean of n x n pixels, under a Gaussian window. */
+ * det is computed on 3x3 blocks, each the mean of n x n pixels, under a Gaussian window. */
 #include <math.h>
 
 #include "common/features.h"
 #include "detect/detectors.h"
 #include "image/image.h"
 
-#define CELL 1.25    /* of the scale is the side of a cell, about */
+#define BLOCK 1.25   /* of the scale is the side of a block, about */
 #define FINEST 0.3   /* scale; no place is more exact than at it */
-#define MAX_CELL 16  /* px; coarser keypoints have the usual deviation of their scale */
+#define MAX_BLOCK 16 /* px; coarser keypoints have the usual deviation of their scale */
 #define BLUR 3.0625  /* variance of the window, px^2 of the scale */
-#define RADIUS 10    /* cells of a window beside its middle: three standard deviations */
+#define RADIUS 10    /* blocks of a window beside its middle: three standard deviations */
 #define REACH (RADIUS + 2)
 #define SIDE (2 * REACH + 1)
 #define ROUNDEST 0.3 /* bounds of det / C, px^2 of the scale */
 #define FLATTEST 6.0
 #define LEAST 0.05   /* min det, gray levels^2; below is noise */
 
-typedef float window_cells[SIDE][SIDE];
+typedef float window_blocks[SIDE][SIDE];
 
 /* Half of a Gaussian window, from its middle on. */
 static void plan_window(double variance, float weight[RADIUS + 1])
@@ -55,23 +55,23 @@ static void add_row(const kb_image *image, int32_t x, int32_t y, int32_t n, uint
     for (int32_t i = 0; i < n; i++) sums[i] = (uint16_t)(sums[i] + row[kbi_clamp_i(x + i, 0, image->width - 1)]);
 }
 
-/* The means of all cells, of which the first begins at (x, y). */
-static void mean_cells(const kb_image *image, int32_t x, int32_t y, int32_t cell, window_cells out)
+/* The means of all blocks, of which the first begins at (x, y). */
+static void mean_blocks(const kb_image *image, int32_t x, int32_t y, int32_t block, window_blocks out)
 {
-    float area = (float)(cell * cell);
+    float area = (float)(block * block);
     for (int32_t r = 0; r < SIDE; r++) {
-        uint16_t sums[SIDE * MAX_CELL] = {0};
-        for (int32_t j = 0; j < cell; j++) add_row(image, x, y + r * cell + j, SIDE * cell, sums);
+        uint16_t sums[SIDE * MAX_BLOCK] = {0};
+        for (int32_t j = 0; j < block; j++) add_row(image, x, y + r * block + j, SIDE * block, sums);
         for (int32_t c = 0; c < SIDE; c++) {
             int32_t sum = 0;
-            for (int32_t i = 0; i < cell; i++) sum += sums[c * cell + i];
+            for (int32_t i = 0; i < block; i++) sum += sums[c * block + i];
             out[r][c] = (float)sum / area;
         }
     }
 }
 
-/* 5x5 blurred cells in the middle of others. */
-static void blur(window_cells in, const float weight[RADIUS + 1], float out[5][5])
+/* 5x5 blurred blocks in the middle of others. */
+static void blur(window_blocks in, const float weight[RADIUS + 1], float out[5][5])
 {
     for (int32_t r = 0; r < 5; r++) {
         float sum[SIDE];
@@ -98,7 +98,7 @@ static void determinants(float at[5][5], double out[3][3])
         }
 }
 
-/* det C^-2 in px^2 of the scale; a pixel of the scale is `ratio` cells wide. Below 0 where the response has no top. */
+/* det C^-2 in px^2 of the scale; a pixel of the scale is `ratio` blocks wide. Below 0 where the response has no top. */
 static double noise_gain(double d[3][3], double ratio)
 {
     double square = ratio * ratio, det = d[1][1] * square * square;
@@ -112,16 +112,16 @@ static double noise_gain(double d[3][3], double ratio)
 
 static double deviation_of(const kb_image *image, const kbi_exactness *e, const kb_keypoint *k)
 {
-    window_cells in;
+    window_blocks in;
     float weight[RADIUS + 1], blurred[5][5];
     double det[3][3], scale = k->size / e->size;
     if (scale < FINEST) scale = FINEST;
-    int32_t cell = kbi_clamp_i((int32_t)(scale / CELL + 0.5), 1, MAX_CELL + 1);
-    if (cell > MAX_CELL) return scale * e->flat;
-    double ratio = scale / cell, half = 0.5 * (cell - 1);
+    int32_t block = kbi_clamp_i((int32_t)(scale / BLOCK + 0.5), 1, MAX_BLOCK + 1);
+    if (block > MAX_BLOCK) return scale * e->flat;
+    double ratio = scale / block, half = 0.5 * (block - 1);
     int32_t left = (int32_t)floor(k->x - half + 0.5), above = (int32_t)floor(k->y - half + 0.5);
-    plan_window(BLUR * ratio * ratio - (1 - 1.0 / (cell * cell)) / 12, weight);
-    mean_cells(image, left - REACH * cell, above - REACH * cell, cell, in);
+    plan_window(BLUR * ratio * ratio - (1 - 1.0 / (block * block)) / 12, weight);
+    mean_blocks(image, left - REACH * block, above - REACH * block, block, in);
     blur(in, weight, blurred);
     determinants(blurred, det);
     double gain = noise_gain(det, ratio);

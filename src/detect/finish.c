@@ -54,14 +54,14 @@ static void set_angle(const float *histogram, int32_t highest, bool second, kb_k
 static void orient_by_gradient(const kbi_corners *c, kb_keypoint *const *k, size_t n)
 {
     level_window window;
-    uint16_t cells[KBI_REFINE_BATCH][KBI_GRADIENT_ROOM] = {{0}};
+    uint16_t blocks[KBI_REFINE_BATCH][KBI_GRADIENT_ROOM] = {{0}};
     float sums[KBI_REFINE_BATCH][KBI_GRADIENT_SUMS], histogram[KBI_REFINE_BATCH][KBI_GRADIENT_DIRECTIONS];
     int32_t highest[KBI_REFINE_BATCH];
     for (size_t i = 0; i < n; i++) {
         kbi_place place = place_with_margin(&c->levels.level[k[i]->octave], k[i], window);
-        c->kernels->gradient_cells(place.pixel, place.stride, cells[i]);
+        c->kernels->gradient_blocks(place.pixel, place.stride, blocks[i]);
     }
-    for (size_t i = 0; i < n; i++) c->kernels->gradient_sums(cells[i], sums[i]);
+    for (size_t i = 0; i < n; i++) c->kernels->gradient_sums(blocks[i], sums[i]);
     for (size_t i = 0; i < n; i++) highest[i] = c->kernels->gradient_histogram(sums[i], histogram[i]);
     for (size_t i = 0; i < n; i++) set_angle(histogram[i], highest[i], c->job->options.second_angle, k[i]);
 }

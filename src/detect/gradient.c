@@ -2,8 +2,8 @@
 /* -O2 on x86: for old processors. */
 /* The main direction of a region: the peak of its smoothed histogram of gradient directions.
  *
- * The gray of the region is averaged over cells of 4 px of the level in which a keypoint is 31 px wide, and smoothed by
- * 1 2 1: coarse gradients are stable ones. Each gradient g votes for its direction phi with its length, under a
+ * The gray of the region is averaged over blocks of 4x4 px of the level in which a keypoint is 31 px wide, and smoothed
+ * by 1 2 1: coarse gradients are stable ones. Each gradient g votes for its direction phi with its length, under a
  * Gaussian window. The histogram of these votes, smoothed by a Gaussian of 35 degrees, is to a good approximation its
  * first three circular harmonics: with c_k the sum of w |g| exp(i k phi),
  *

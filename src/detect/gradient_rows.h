@@ -7,12 +7,12 @@
 #include "detect/sift.h"
 
 /* The sums of 4x4 pixels, four bytes of a row at a time. Their order within the word plays no part. */
-KBI_ROWS void KBI_ROWS_NAME(gradient_cells)(const uint8_t *centre, ptrdiff_t stride, uint16_t *restrict cells)
+KBI_ROWS void KBI_ROWS_NAME(gradient_blocks)(const uint8_t *centre, ptrdiff_t stride, uint16_t *restrict blocks)
 {
     const uint32_t pairs = 0x00ff00ff;
     const uint8_t *row = centre - KBI_GRADIENT_REACH * stride - KBI_GRADIENT_REACH;
-    for (int32_t i = 0; i < KBI_GRADIENT_CELLS; i++, row += 4 * stride, cells += KBI_GRADIENT_STRIDE) {
-        for (int32_t j = 0; j < KBI_GRADIENT_CELLS; j++) {
+    for (int32_t i = 0; i < KBI_GRADIENT_BLOCKS; i++, row += 4 * stride, blocks += KBI_GRADIENT_STRIDE) {
+        for (int32_t j = 0; j < KBI_GRADIENT_BLOCKS; j++) {
             uint32_t a, b, c, d;
             memcpy(&a, row + 4 * j, sizeof a);
             memcpy(&b, row + stride + 4 * j, sizeof b);
@@ -20,15 +20,15 @@ KBI_ROWS void KBI_ROWS_NAME(gradient_cells)(const uint8_t *centre, ptrdiff_t str
             memcpy(&d, row + 3 * stride + 4 * j, sizeof d);
             uint32_t sum = (a & pairs) + (a >> 8 & pairs) + (b & pairs) + (b >> 8 & pairs) + (c & pairs) +
                            (c >> 8 & pairs) + (d & pairs) + (d >> 8 & pairs);
-            cells[j + 1] = (uint16_t)((sum & 0xffff) + (sum >> 16));
+            blocks[j + 1] = (uint16_t)((sum & 0xffff) + (sum >> 16));
         }
-        cells[0] = cells[1];
-        cells[KBI_GRADIENT_CELLS + 1] = cells[KBI_GRADIENT_CELLS];
+        blocks[0] = blocks[1];
+        blocks[KBI_GRADIENT_BLOCKS + 1] = blocks[KBI_GRADIENT_BLOCKS];
     }
 }
 
-/* exp(-d^2 / 2 sigma^2) with sigma = 7 px. d = 4 j - 18.5 px is the distance of cell j from the keypoint along one
- * axis; cells 1 to 8 have a gradient. */
+/* exp(-d^2 / 2 sigma^2) with sigma = 7 px. d = 4 j - 18.5 px is the distance of block j from the keypoint along one
+ * axis; blocks 1 to 8 have a gradient. */
 static const float gradient_window[KBI_GRADIENT_SIDE] = {0.11702026f, 0.32465247f, 0.64977934f, 0.9382156f,
                                                          0.97730237f, 0.73442054f, 0.39815322f, 0.15572029f};
 
@@ -57,14 +57,14 @@ KBI_ROWS_HELPER void KBI_ROWS_NAME(gradient_harmonics)(const float *restrict gx,
     }
 }
 
-/* Rows of cells are one after the other, so 1 2 1 is one loop along each axis: what goes over the end of a row comes to
- * stand in places that are not used. 16 x 4080 is still of 16 bits. */
-KBI_ROWS void KBI_ROWS_NAME(gradient_sums)(const uint16_t *restrict cells, float *restrict out)
+/* Rows of blocks are one after the other, so 1 2 1 is one loop along each axis: what goes over the end of a row comes
+ * to stand in places that are not used. 16 x 4080 is still of 16 bits. */
+KBI_ROWS void KBI_ROWS_NAME(gradient_sums)(const uint16_t *restrict blocks, float *restrict out)
 {
-    enum { STRIDE = KBI_GRADIENT_STRIDE, ALL = STRIDE * KBI_GRADIENT_CELLS, SIDE = KBI_GRADIENT_SIDE };
+    enum { STRIDE = KBI_GRADIENT_STRIDE, ALL = STRIDE * KBI_GRADIENT_BLOCKS, SIDE = KBI_GRADIENT_SIDE };
     uint16_t across[ALL + 2 * STRIDE], smooth[ALL];
     float gx[SIDE * SIDE], gy[SIDE * SIDE], w[SIDE * SIDE], sums[KBI_GRADIENT_SUMS * SIDE * SIDE];
-    for (int32_t i = 0; i < ALL; i++) across[STRIDE + i] = (uint16_t)(cells[i] + 2 * cells[i + 1] + cells[i + 2]);
+    for (int32_t i = 0; i < ALL; i++) across[STRIDE + i] = (uint16_t)(blocks[i] + 2 * blocks[i + 1] + blocks[i + 2]);
     memcpy(across, across + STRIDE, STRIDE * sizeof *across);
     memcpy(across + ALL + STRIDE, across + ALL, STRIDE * sizeof *across);
     for (int32_t i = 0; i < ALL; i++)

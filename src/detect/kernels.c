@@ -19,7 +19,7 @@ const kbi_detect_kernels kbi_detect_kernels_c = {.blend_rows = PLAIN_ROW(blend_r
                                                  .peaks_row = PLAIN_ROW(peaks_row),
                                                  .harris = kbi_harris,
                                                  .disc_angle = PLAIN_ROW(disc_angle),
-                                                 .gradient_cells = kbi_gradient_cells,
+                                                 .gradient_blocks = kbi_gradient_blocks,
                                                  .gradient_sums = kbi_gradient_sums,
                                                  .gradient_histogram = kbi_gradient_histogram,
                                                  .hessian_blur = PLAIN_ROW(hessian_blur),

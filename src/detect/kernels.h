@@ -15,8 +15,8 @@ typedef struct kbi_detect_kernels {
     int32_t (*peaks_row)(const uint8_t *above, const uint8_t *middle, const uint8_t *below, int32_t width, uint16_t *x);
     int64_t (*harris)(const uint8_t *centre, ptrdiff_t stride);
     float (*disc_angle)(const uint8_t *centre, ptrdiff_t stride);
-    void (*gradient_cells)(const uint8_t *centre, ptrdiff_t stride, uint16_t *cells);
-    void (*gradient_sums)(const uint16_t *cells, float *sums);
+    void (*gradient_blocks)(const uint8_t *centre, ptrdiff_t stride, uint16_t *blocks);
+    void (*gradient_sums)(const uint16_t *blocks, float *sums);
     int32_t (*gradient_histogram)(const float *sums, float *histogram);
     void (*hessian_blur)(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *columns,
                          uint16_t *const out[2]);
@@ -36,7 +36,7 @@ typedef struct kbi_detect_kernels {
 /* SLOT(module, slot) for every slot. */
 #define KBI_DETECT_KERNEL_SLOTS(SLOT)                                                                               \
     SLOT(detect, blend_rows) SLOT(detect, resize_row) SLOT(detect, fast_row) SLOT(detect, fast_scores)              \
-    SLOT(detect, peaks_row) SLOT(detect, harris) SLOT(detect, disc_angle) SLOT(detect, gradient_cells)              \
+    SLOT(detect, peaks_row) SLOT(detect, harris) SLOT(detect, disc_angle) SLOT(detect, gradient_blocks)             \
     SLOT(detect, gradient_sums) SLOT(detect, gradient_histogram) SLOT(detect, hessian_blur)                         \
     SLOT(detect, hessian_row) SLOT(detect, hessian_peaks) SLOT(detect, blur_pairs)                                  \
     SLOT(detect, difference_row) SLOT(detect, extrema_row) SLOT(detect, direction_rows)

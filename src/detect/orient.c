@@ -87,31 +87,31 @@ static int32_t level_of(const orient_job *job, const kb_keypoint *k)
     return kbi_pyramid_level_for(width / KB_PATCH_SIDE, job->levels.count);
 }
 
-/* As kbi_gradient_cells, from an upright patch of 32x32 samples, two px of the level apart. */
-static void gradient_patch_cells(const uint8_t *patch, uint16_t *cells)
+/* As kbi_gradient_blocks, from an upright patch of 32x32 samples, two px of the level apart. */
+static void gradient_patch_blocks(const uint8_t *patch, uint16_t *blocks)
 {
-    const uint8_t *row = patch + (KB_PATCH_SIDE / 2 - KBI_GRADIENT_CELLS) * (KB_PATCH_SIDE + 1);
-    for (int32_t i = 0; i < KBI_GRADIENT_CELLS; i++, row += 2 * KB_PATCH_SIDE, cells += KBI_GRADIENT_STRIDE) {
-        for (int32_t j = 0; j < KBI_GRADIENT_CELLS; j++) {
+    const uint8_t *row = patch + (KB_PATCH_SIDE / 2 - KBI_GRADIENT_BLOCKS) * (KB_PATCH_SIDE + 1);
+    for (int32_t i = 0; i < KBI_GRADIENT_BLOCKS; i++, row += 2 * KB_PATCH_SIDE, blocks += KBI_GRADIENT_STRIDE) {
+        for (int32_t j = 0; j < KBI_GRADIENT_BLOCKS; j++) {
             const uint8_t *p = row + 2 * j;
-            cells[j + 1] = (uint16_t)(4 * (p[0] + p[1] + p[KB_PATCH_SIDE] + p[KB_PATCH_SIDE + 1]));
+            blocks[j + 1] = (uint16_t)(4 * (p[0] + p[1] + p[KB_PATCH_SIDE] + p[KB_PATCH_SIDE + 1]));
         }
-        cells[0] = cells[1];
-        cells[KBI_GRADIENT_CELLS + 1] = cells[KBI_GRADIENT_CELLS];
+        blocks[0] = blocks[1];
+        blocks[KBI_GRADIENT_BLOCKS + 1] = blocks[KBI_GRADIENT_BLOCKS];
     }
 }
 
 static kbi_gradient_direction direction_of(const orient_job *job, const kb_keypoint *k)
 {
     uint8_t patch[KB_PATCH_SIDE * KB_PATCH_SIDE];
-    uint16_t cells[KBI_GRADIENT_ROOM] = {0};
+    uint16_t blocks[KBI_GRADIENT_ROOM] = {0};
     float sums[KBI_GRADIENT_SUMS], histogram[KBI_GRADIENT_DIRECTIONS];
     kbi_gradient_direction direction;
     kbi_sampling sampling;
     kbi_sampling_plan(&sampling, k, (double)KBI_GRADIENT_REGION * (double)k->size, KBI_GRID_PATCH, &job->levels);
     job->image_kernels->sample(&sampling, 1, KBI_GRID_PATCH, &job->levels, patch);
-    gradient_patch_cells(patch, cells);
-    job->kernels->gradient_sums(cells, sums);
+    gradient_patch_blocks(patch, blocks);
+    job->kernels->gradient_sums(blocks, sums);
     kbi_gradient_peaks(histogram, job->kernels->gradient_histogram(sums, histogram), &direction);
     return direction;
 }
@@ -209,5 +209,6 @@ kb_status kb_orient(const kb_image *image, const kb_orient_options *options, kb_
         f.upright = o.orientation == KB_ORIENTATION_NONE;
         kbi_features_write(features, &f);
     }
+    if (kbi_workspace_lacks(ws, mark, status)) kbi_orient_measure(image, f.n, o.parallel, ws);
     return kbi_workspace_end(ws, mark, &local, status, "keypoints, width, height, format", error);
 }

@@ -7,7 +7,8 @@
  *     16 x 1   cells     BAD: a sample is in the place of 2x2 samples of the patch, a cell of it
  *     16 x 4   octaves   BAG: 2x2 samples of an octave are a cell of the octave
  *
- * So boxes are on cells wherever the side is 16, and octaves are what tells BAG from BAD. */
+ * So boxes are on cells wherever the side is 16, and octaves are what tells BAG from BAD. Elsewhere a cell is always
+ * one of a grid over an image, in which keypoints, points or places are found or spread. */
 #ifndef KBI_GRID_H
 #define KBI_GRID_H
 

@@ -250,5 +250,6 @@ kb_status kb_filter(const kb_features *given_a, const kb_features *given_b, cons
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);
     status = filter_given(&job, &a, &b, matches, n, ws, out, count);
+    if (kbi_workspace_lacks(ws, mark, status)) kbi_filter_measure(n, ws);
     return kbi_workspace_end(ws, mark, &local, status, "rows_a", error);
 }

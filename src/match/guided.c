@@ -200,5 +200,6 @@ kb_status kb_match_guided(const kb_features *given_a, const kb_guide *guides, co
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);
     status = guided_run(&s, o.any_angle, guides, ws, matches, count);
+    if (kbi_workspace_lacks(ws, mark, status)) kbi_guided_measure(a.n, b.n, a.row_bytes, ws);
     return kbi_workspace_end(ws, mark, &local, status, "rows_a, rows_b, row_bytes, guided", error);
 }

@@ -248,6 +248,8 @@ kb_status kb_match_features(const kb_features *given_a, const kb_features *given
     status = prepare_rows(&s.a, &a, ws);
     if (status == KB_OK) status = prepare_rows(&s.b, &b, ws);
     if (status == KB_OK) status = search_run(&s, &o, ws, matches, count);
+    if (kbi_workspace_lacks(ws, mark, status))
+        kbi_match_measure(a.n, b.n, a.row_bytes, kbi_parallel_threads(o.parallel), ws);
     return kbi_workspace_end(ws, mark, &local, status, "rows_a, rows_b, row_bytes, threads", error);
 }
 

@@ -68,7 +68,7 @@ KBI_TABLES_FOR(avx512);
 KBI_KERNEL_OF(detect, fast_row, avx512);
 KBI_KERNEL_OF(detect, fast_scores, avx512);
 KBI_KERNEL_OF(detect, peaks_row, avx512);
-KBI_KERNEL_OF(detect, gradient_cells, avx512);
+KBI_KERNEL_OF(detect, gradient_blocks, avx512);
 KBI_KERNEL_OF(detect, gradient_sums, avx512);
 #    endif
 #elif defined(KBI_AARCH64)

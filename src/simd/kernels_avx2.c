@@ -29,7 +29,7 @@ VEC_KERNEL void KERNEL(difference_row)(const uint16_t *smaller, const uint16_t *
 const kbi_detect_kernels kbi_detect_kernels_avx2 = {
     OWN(blend_rows), .resize_group = RESIZE_GROUP, OWN(resize_row), OWN(fast_row), OWN(fast_scores), OWN(peaks_row),
     .harris = kbi_harris_sse4, /* 7 columns: wider is not faster */
-    OWN(disc_angle), OWN(gradient_cells), OWN(gradient_sums), OWN(gradient_histogram), OWN(hessian_blur),
+    OWN(disc_angle), OWN(gradient_blocks), OWN(gradient_sums), OWN(gradient_histogram), OWN(hessian_blur),
     OWN(hessian_row), OWN(hessian_peaks), OWN(blur_pairs), OWN(difference_row), OWN(extrema_row), OWN(direction_rows)
 };
 

@@ -8,7 +8,7 @@
 #    define KBI_VEC_AVX2
 #    define VEC_WITH_AVX512
 #    include "simd/tmpl_rows.h"
-#    include "simd/tmpl_cells_vnni.h"
+#    include "simd/tmpl_blocks_vnni.h"
 #    include "simd/tmpl_fast.h"
 #    include "simd/tmpl_gradient_512.h"
 

@@ -20,7 +20,7 @@
 
 KBI_STATIC const kbi_detect_kernels KERNEL(detect_kernels) = {
     OWN(blend_rows), .resize_group = RESIZE_GROUP, OWN(resize_row), OWN(fast_row), OWN(fast_scores), OWN(peaks_row),
-    .harris = NATIVE(harris), .disc_angle = kbi_disc_angle, OWN(gradient_cells),
+    .harris = NATIVE(harris), .disc_angle = kbi_disc_angle, OWN(gradient_blocks),
     .gradient_sums = NATIVE(gradient_sums), .gradient_histogram = NATIVE(gradient_histogram),
     .hessian_blur = kbi_hessian_blur, .hessian_row = kbi_hessian_row, .hessian_peaks = kbi_hessian_peaks,
     .blur_pairs = NATIVE(blur_pairs), .difference_row = kbi_difference_row, .extrema_row = NATIVE(extrema_row),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Directions by gradients: kbi_gradient_cells and kbi_gradient_sums (src/detect/gradient_rows.h). Template over
+/* Directions by gradients: kbi_gradient_blocks and kbi_gradient_sums (src/detect/gradient_rows.h). Template over
  * simd/vec.h; floats are the compiler's own vectors, as wide as a vec. */
 #ifndef KBI_TMPL_GRADIENT_H
 #define KBI_TMPL_GRADIENT_H
@@ -15,24 +15,24 @@
 #define GRADIENT_LANES (VEC_LANES / 2) /* 32-bit numbers per vec */
 
 /* The sums of 4x4 px from p on, a vec's width of them. */
-VEC_INLINE void gradient_cells_at(const uint8_t *p, ptrdiff_t stride, uint16_t *cells)
+VEC_INLINE void gradient_blocks_at(const uint8_t *p, ptrdiff_t stride, uint16_t *blocks)
 {
     vec upper = v_add_pairs8(v_sum_pairs8(v_loadu(p)), v_loadu(p + stride));
     vec lower = v_add_pairs8(v_sum_pairs8(v_loadu(p + 2 * stride)), v_loadu(p + 3 * stride));
-    v_store16(cells, (vec_ints)v_sum_pairs(v_add(upper, lower)));
+    v_store16(blocks, (vec_ints)v_sum_pairs(v_add(upper, lower)));
 }
 
-VEC_KERNEL void KERNEL(gradient_cells)(const uint8_t *centre, ptrdiff_t stride, uint16_t *cells)
+VEC_KERNEL void KERNEL(gradient_blocks)(const uint8_t *centre, ptrdiff_t stride, uint16_t *blocks)
 {
     const uint8_t *row = centre - KBI_GRADIENT_REACH * stride - KBI_GRADIENT_REACH;
-    for (int i = 0; i < KBI_GRADIENT_CELLS; i++, row += 4 * stride, cells += KBI_GRADIENT_STRIDE) {
+    for (int i = 0; i < KBI_GRADIENT_BLOCKS; i++, row += 4 * stride, blocks += KBI_GRADIENT_STRIDE) {
         VEC_UNROLL
-        for (int j = 0; j < KBI_GRADIENT_CELLS; j += GRADIENT_LANES) {
-            int at = j < KBI_GRADIENT_CELLS - GRADIENT_LANES ? j : KBI_GRADIENT_CELLS - GRADIENT_LANES;
-            gradient_cells_at(row + 4 * at, stride, cells + 1 + at);
+        for (int j = 0; j < KBI_GRADIENT_BLOCKS; j += GRADIENT_LANES) {
+            int at = j < KBI_GRADIENT_BLOCKS - GRADIENT_LANES ? j : KBI_GRADIENT_BLOCKS - GRADIENT_LANES;
+            gradient_blocks_at(row + 4 * at, stride, blocks + 1 + at);
         }
-        cells[0] = cells[1];
-        cells[KBI_GRADIENT_CELLS + 1] = cells[KBI_GRADIENT_CELLS];
+        blocks[0] = blocks[1];
+        blocks[KBI_GRADIENT_BLOCKS + 1] = blocks[KBI_GRADIENT_BLOCKS];
     }
 }
 
@@ -67,11 +67,11 @@ VEC_INLINE void gradient_columns(const gradient_smoothed *s, int at, float sums[
     }
 }
 
-VEC_KERNEL void KERNEL(gradient_sums)(const uint16_t *cells, float *out)
+VEC_KERNEL void KERNEL(gradient_sums)(const uint16_t *blocks, float *out)
 {
     gradient_smoothed smoothed;
     float sums[KBI_GRADIENT_SUMS][KBI_GRADIENT_SIDE];
-    gradient_smooth(cells, &smoothed);
+    gradient_smooth(blocks, &smoothed);
     VEC_UNROLL
     for (int at = 0; at < KBI_GRADIENT_SIDE; at += GRADIENT_LANES) gradient_columns(&smoothed, at, sums);
     VEC_UNROLL

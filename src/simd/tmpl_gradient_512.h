@@ -54,12 +54,12 @@ VEC_INLINE void gradient_store_two(gradient_floats4 a, gradient_floats4 b, float
     _mm_storel_pi((__m64 *)(void *)out, _mm_add_ps(_mm_shuffle_ps(both, both, 0x88), _mm_shuffle_ps(both, both, 0xdd)));
 }
 
-GRADIENT_EXACT VEC_KERNEL void KERNEL(gradient_sums)(const uint16_t *cells, float *out)
+GRADIENT_EXACT VEC_KERNEL void KERNEL(gradient_sums)(const uint16_t *blocks, float *out)
 {
     gradient_smoothed s;
     gradient_floats16 row[4][KBI_GRADIENT_SUMS];
     gradient_ints16 half[5], smooth[6];
-    gradient_smooth(cells, &s);
+    gradient_smooth(blocks, &s);
     VEC_UNROLL
     for (int i = 0; i < 5; i++)
         half[i] = (gradient_ints16)_mm512_cvtepi16_epi32(gradient_rows(s.half[i], s.half[i + 4]));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of kbi_gradient_sums (src/detect/gradient_rows.h): smoothed cells and their differences, row by row, and
+/* The parts of kbi_gradient_sums (src/detect/gradient_rows.h): smoothed blocks and their differences, row by row, and
  * the harmonics of gradients, for vectors of any width: GRADIENT_FLOATS, GRADIENT_INTS, with GRADIENT_MAX and
  * GRADIENT_MIN of floats none of which is NaN.
  *
  * Smoothing and differences are sums of 16-bit numbers of either sign, as long as the differences along a row are added
- * in two halves: a cell is at most 4080, a difference of rows smoothed by 1 2 1 at most 4 times, a half of its vertical
- * sum 8 times that. Floats of such integers and of their sums are exact. */
+ * in two halves: a block is at most 4080, a difference of rows smoothed by 1 2 1 at most 4 times, a half of its
+ * vertical sum 8 times that. Floats of such integers and of their sums are exact. */
 #ifndef KBI_TMPL_GRADIENT_PARTS_H
 #define KBI_TMPL_GRADIENT_PARTS_H
 
@@ -21,28 +21,29 @@ VEC_INLINE gradient_row gradient_load(const uint16_t *p)
     return row;
 }
 
-/* The differences along rows in two halves, and the smoothed cells, for every row. */
+/* The differences along rows in two halves, and the smoothed blocks, for every row. */
 typedef struct gradient_smoothed {
-    int16_t half[KBI_GRADIENT_CELLS - 1][KBI_GRADIENT_SIDE];
-    int16_t smooth[KBI_GRADIENT_CELLS][KBI_GRADIENT_SIDE];
+    int16_t half[KBI_GRADIENT_BLOCKS - 1][KBI_GRADIENT_SIDE];
+    int16_t smooth[KBI_GRADIENT_BLOCKS][KBI_GRADIENT_SIDE];
 } gradient_smoothed;
 
-VEC_INLINE void gradient_smooth(const uint16_t *cells, gradient_smoothed *out)
+VEC_INLINE void gradient_smooth(const uint16_t *blocks, gradient_smoothed *out)
 {
-    gradient_row slope[KBI_GRADIENT_CELLS], across[KBI_GRADIENT_CELLS];
+    gradient_row slope[KBI_GRADIENT_BLOCKS], across[KBI_GRADIENT_BLOCKS];
     VEC_UNROLL
-    for (int i = 0; i < KBI_GRADIENT_CELLS; i++, cells += KBI_GRADIENT_STRIDE) {
-        gradient_row one = gradient_load(cells + 1), two = gradient_load(cells + 2), three = gradient_load(cells + 3);
-        slope[i] = (three - one) + (three - one) + (gradient_load(cells + 4) - gradient_load(cells));
+    for (int i = 0; i < KBI_GRADIENT_BLOCKS; i++, blocks += KBI_GRADIENT_STRIDE) {
+        gradient_row one = gradient_load(blocks + 1), two = gradient_load(blocks + 2);
+        gradient_row three = gradient_load(blocks + 3);
+        slope[i] = (three - one) + (three - one) + (gradient_load(blocks + 4) - gradient_load(blocks));
         across[i] = (one + two) + (two + three);
     }
     VEC_UNROLL
-    for (int i = 0; i < KBI_GRADIENT_CELLS; i++) {
+    for (int i = 0; i < KBI_GRADIENT_BLOCKS; i++) {
         gradient_row above = across[i > 0 ? i - 1 : 0];
-        gradient_row below = across[i < KBI_GRADIENT_CELLS - 1 ? i + 1 : i];
+        gradient_row below = across[i < KBI_GRADIENT_BLOCKS - 1 ? i + 1 : i];
         gradient_row smooth = (above + across[i]) + (across[i] + below);
         memcpy(out->smooth[i], &smooth, sizeof smooth);
-        if (i == KBI_GRADIENT_CELLS - 1) break;
+        if (i == KBI_GRADIENT_BLOCKS - 1) break;
         gradient_row half = slope[i] + slope[i + 1];
         memcpy(out->half[i], &half, sizeof half);
     }

@@ -11,7 +11,7 @@
 
 #define SIFT_STRIDE       (KB_PATCH_SIDE + 1) /* odd, so that the samples of a column do not share cache sets */
 #define SIFT_REACH        4
-#define SIFT_CELLS        4
+#define SIFT_BINS         4
 #define SIFT_ORIENTATIONS 8
 #define SIFT_INNER        (KB_PATCH_SIDE - 2) /* samples with a central difference, along an axis */
 #define SIFT_PAIRS        (SIFT_INNER / 2)
@@ -19,7 +19,7 @@
 typedef struct sift_scratch {
     vec blurred[KB_PATCH_SIDE * SIFT_STRIDE];
     vec_pair planes[SIFT_ORIENTATIONS][SIFT_PAIRS]; /* of one row, two neighbours in a pair */
-    vec rows[2][SIFT_CELLS * SIFT_ORIENTATIONS];    /* two rows, pooled along x */
+    vec rows[2][SIFT_BINS * SIFT_ORIENTATIONS];     /* two rows, pooled along x */
     vec_pair histogram[KB_SIFT_VALUES];
     spare_patches spare;
 } sift_scratch;
@@ -146,19 +146,19 @@ VEC_TARGET static void split_row(const vec *blurred, int y, vec_pair planes[SIFT
     }
 }
 
-/* ---- cells ---- Along an axis the samples 1..30 are taken in pairs, and a pair concerns at most two cells: pairs
- * 0-1 cell 0, 2-5 cells 0 and 1, 6-9 cells 1 and 2, 10-13 cells 2 and 3, 14 cell 3. */
-static const uint8_t sift_segment[SIFT_CELLS + 2] = {0, 2, 6, 10, 14, SIFT_PAIRS};
+/* ---- bins ---- Along an axis the samples 1..30 are taken in pairs, and a pair concerns at most two bins: pairs
+ * 0-1 bin 0, 2-5 bins 0 and 1, 6-9 bins 1 and 2, 10-13 bins 2 and 3, 14 bin 3. */
+static const uint8_t sift_segment[SIFT_BINS + 2] = {0, 2, 6, 10, 14, SIFT_PAIRS};
 
-/* Of every cell the weights of samples 2p + 1 and 2p + 2; none for cells -1 and 4, which are the first and the last. */
+/* Of every bin the weights of samples 2p + 1 and 2p + 2; none for bins -1 and 4, which are the first and the last. */
 typedef struct sift_weights {
-    int16_t of[SIFT_CELLS + 2][SIFT_PAIRS][2];
+    int16_t of[SIFT_BINS + 2][SIFT_PAIRS][2];
 } sift_weights;
 
 static void fill_weights(sift_weights *w)
 {
     memset(w, 0, sizeof *w);
-    for (int c = 0; c < SIFT_CELLS; c++)
+    for (int c = 0; c < SIFT_BINS; c++)
         for (int x = 0; x < SIFT_INNER; x++) w->of[c + 1][x / 2][x % 2] = kbi_sift_pool[c][x + 1];
 }
 
@@ -167,31 +167,31 @@ VEC_TARGET static void pool_row(const vec_pair plane[SIFT_PAIRS], const sift_wei
 {
     vec_pair leaving = {v_zero(), v_zero()};
     VEC_PEEL
-    for (int segment = 0; segment <= SIFT_CELLS; segment++) {
+    for (int segment = 0; segment <= SIFT_BINS; segment++) {
         vec_pair entering = {v_zero(), v_zero()};
 #ifdef KBI_VEC_AVX512 /* others have too few registers */
         VEC_PEEL
 #endif
         for (int p = sift_segment[segment]; p < sift_segment[segment + 1]; p++) {
-            if (segment > 0) v_madd(&leaving, plane[p], w->of[segment][p]); /* cells -1 and 4 are none */
-            if (segment < SIFT_CELLS) v_madd(&entering, plane[p], w->of[segment + 1][p]);
+            if (segment > 0) v_madd(&leaving, plane[p], w->of[segment][p]); /* bins -1 and 4 are none */
+            if (segment < SIFT_BINS) v_madd(&entering, plane[p], w->of[segment + 1][p]);
         }
         if (segment > 0) v_store(out + (segment - 1) * SIFT_ORIENTATIONS, v_narrow_shr6(leaving));
         leaving = entering;
     }
 }
 
-/* Two rows, pooled along x, to the cells that they reach along y. */
-VEC_TARGET static void pool_column(vec rows[2][SIFT_CELLS * SIFT_ORIENTATIONS], int pair, const sift_weights *w,
+/* Two rows, pooled along x, to the bins that they reach along y. */
+VEC_TARGET static void pool_column(vec rows[2][SIFT_BINS * SIFT_ORIENTATIONS], int pair, const sift_weights *w,
                                    vec_pair *histogram)
 {
     int segment = 0;
     while (pair >= sift_segment[segment + 1]) segment++;
-    int from = kbi_max_i(segment - 1, 0), to = kbi_min_i(segment, SIFT_CELLS - 1);
-    for (int i = 0; i < SIFT_CELLS * SIFT_ORIENTATIONS; i++) {
+    int from = kbi_max_i(segment - 1, 0), to = kbi_min_i(segment, SIFT_BINS - 1);
+    for (int i = 0; i < SIFT_BINS * SIFT_ORIENTATIONS; i++) {
         vec_pair two = v_pair(v_load(&rows[0][i]), v_load(&rows[1][i]));
         for (int r = from; r <= to; r++)
-            v_madd(&histogram[r * SIFT_CELLS * SIFT_ORIENTATIONS + i], two, w->of[r + 1][pair]);
+            v_madd(&histogram[r * SIFT_BINS * SIFT_ORIENTATIONS + i], two, w->of[r + 1][pair]);
     }
 }
 

@@ -101,25 +101,25 @@ void check_corners(const kbi_kernels *c, const kbi_kernels *t)
     }
 }
 
-/* Sums of cells, of every pixel that is read and no other, and the harmonics of their gradients; flat ones too. */
+/* Sums of blocks, of every pixel that is read and no other, and the harmonics of their gradients; flat ones too. */
 void check_gradient(const kbi_kernels *c, const kbi_kernels *t)
 {
     for (uint32_t i = 0; i < 100; i++) {
-        const size_t side = 4 * KBI_GRADIENT_CELLS, count = KBI_GRADIENT_ROOM;
+        const size_t side = 4 * KBI_GRADIENT_BLOCKS, count = KBI_GRADIENT_ROOM;
         size_t stride = side + below(40), bytes = stride * (side - 1) + side;
         uint8_t *pixels = guarded(bytes);
         fill_bytes(pixels, bytes, stride, i);
         const uint8_t *centre = pixels + KBI_GRADIENT_REACH * (stride + 1);
-        uint16_t *cells = (uint16_t *)(void *)guarded(count * sizeof *cells);
-        uint16_t *found_cells = (uint16_t *)(void *)guarded(count * sizeof *cells);
-        memset(cells, 0, count * sizeof *cells);
-        memset(found_cells, 0, count * sizeof *cells);
-        c->detect->gradient_cells(centre, (ptrdiff_t)stride, cells);
-        t->detect->gradient_cells(centre, (ptrdiff_t)stride, found_cells);
-        same("gradient_cells", cells, found_cells, count * sizeof *cells);
+        uint16_t *blocks = (uint16_t *)(void *)guarded(count * sizeof *blocks);
+        uint16_t *found_blocks = (uint16_t *)(void *)guarded(count * sizeof *blocks);
+        memset(blocks, 0, count * sizeof *blocks);
+        memset(found_blocks, 0, count * sizeof *blocks);
+        c->detect->gradient_blocks(centre, (ptrdiff_t)stride, blocks);
+        t->detect->gradient_blocks(centre, (ptrdiff_t)stride, found_blocks);
+        same("gradient_blocks", blocks, found_blocks, count * sizeof *blocks);
         float sums[KBI_GRADIENT_SUMS], found_sums[KBI_GRADIENT_SUMS];
-        c->detect->gradient_sums(cells, sums);
-        t->detect->gradient_sums(cells, found_sums);
+        c->detect->gradient_sums(blocks, sums);
+        t->detect->gradient_sums(blocks, found_sums);
         same("gradient_sums", sums, found_sums, sizeof sums);
         float histogram[KBI_GRADIENT_DIRECTIONS], found_histogram[KBI_GRADIENT_DIRECTIONS];
         int32_t highest = c->detect->gradient_histogram(sums, histogram);

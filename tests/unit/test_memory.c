@@ -467,6 +467,43 @@ static void needs_are_exact(void **state)
     kb_model_free(model);
 }
 
+/* A call that lacks memory tells what all of it needs, and its workspace goes on to serve smaller calls. */
+static void a_small_buffer_says_what_is_needed(void **state)
+{
+    (void)state;
+    static frame_buffers f;
+    static uint8_t buffer[4 << 20];
+    uint8_t *pixels = render_frame(7, SMALL_WIDTH, SMALL_HEIGHT);
+    kb_image image = view_of(pixels, SMALL_WIDTH, SMALL_HEIGHT), small = view_of(pixels, 20, 20);
+    for (int32_t detector = KB_DETECTOR_ORB; detector <= KB_DETECTOR_SIFT; detector++) {
+        kb_detect_options options;
+        kb_workspace *ws;
+        kb_error error;
+        size_t n, refused = 0;
+        small_options(&options, (kb_detector)detector, NULL);
+        options.no_upsampling = detector == KB_DETECTOR_SIFT;
+        for (size_t size = 150000; size > 4096; size = size * 2 / 3) {
+            assert_int_equal(kb_workspace_create_in(buffer, size, &ws), KB_OK);
+            kb_status status = detect_keypoints(&image, &options, ws, f.keypoints, SMALL_MOST, &n, &error);
+            if (status == KB_OK) continue;
+            assert_int_equal(status, KB_E_MEMORY);
+            const char *number = strstr(error.text, "up to ");
+            assert_non_null(number);
+            size_t needed = strtoul(number + 6, NULL, 10);
+            assert_true(needed > size && needed <= sizeof buffer);
+            options.max_keypoints = 4;
+            status = detect_keypoints(&small, &options, ws, f.keypoints, SMALL_MOST, &n, NULL);
+            assert_true(status == KB_OK || status == KB_E_MEMORY);
+            options.max_keypoints = SMALL_MOST;
+            assert_int_equal(kb_workspace_create_in(buffer, needed, &ws), KB_OK);
+            assert_int_equal(detect_keypoints(&image, &options, ws, f.keypoints, SMALL_MOST, &n, NULL), KB_OK);
+            refused++;
+        }
+        assert_true(refused > 3);
+    }
+    free(pixels);
+}
+
 static void wrong_limits(void **state)
 {
     (void)state;
@@ -562,7 +599,8 @@ int main(void)
                                        cmocka_unit_test(sizes_do_not_overflow),
                                        cmocka_unit_test(a_second_frame_allocates_nothing),
                                        cmocka_unit_test(needs_are_exact),
-                                       cmocka_unit_test(wrong_limits),
+                                       cmocka_unit_test(a_small_buffer_says_what_is_needed),
+        cmocka_unit_test(wrong_limits),
                                        cmocka_unit_test(every_allocation_may_fail)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -201,7 +201,7 @@ def find_homography(keypoints_a: KeypointsLike, keypoints_b: KeypointsLike, matc
 
 
 def find_fundamental(keypoints_a: KeypointsLike, keypoints_b: KeypointsLike, matches: MatchesLike,
-                     threshold: float = 1.5, *, quality: Optional[npt.ArrayLike] = None,
+                     threshold: float = 0, *, quality: Optional[npt.ArrayLike] = None,
                      deviations: Optional[npt.ArrayLike] = None, confidence: float = 0, max_iterations: int = 0,
                      seed: int = 0, prosac: bool = True, candidates: int = 0) -> Fit:
     """The fundamental matrix between two images: `F` (3 x 3 or None) and `inliers`; otherwise as find_homography."""
@@ -210,7 +210,7 @@ def find_fundamental(keypoints_a: KeypointsLike, keypoints_b: KeypointsLike, mat
 
 
 def find_essential(keypoints_a: KeypointsLike, keypoints_b: KeypointsLike, matches: MatchesLike, camera: Camera,
-                   threshold: float = 1.5, *, camera_b: Optional[Camera] = None,
+                   threshold: float = 0, *, camera_b: Optional[Camera] = None,
                    quality: Optional[npt.ArrayLike] = None, deviations: Optional[npt.ArrayLike] = None,
                    confidence: float = 0, max_iterations: int = 0, seed: int = 0, prosac: bool = True, candidates: int = 0) -> Fit:
     """The essential matrix and the relative pose: `E`, `rotation`, `translation` (unit length) and `inliers`; otherwise
