@@ -18,6 +18,7 @@
 #define MIN_CORRELATION 0.8f
 #define GOOD_CORRELATION 0.9f /* asked for where so many matches, and half of them all, have it */
 #define ENOUGH_GOOD 100
+#define SURE_CORRELATION 0.97f /* of the way there, above which the way back says the same */
 
 static size_t sheet_rows(size_t n) { return (n + COLUMNS - 1) / COLUMNS; }
 
@@ -130,13 +131,14 @@ static void frames_begin(sheet *a, const kb_point_pair *there, const float *corr
     }
 }
 
-/* The way back of those that the way there did not align well, as the first of `same`; places and correlations of all. */
+/* The way back of those that are not sure after the way there, as the first of `same`; places and correlations of
+ * all. */
 static kb_status align_back(const sheet s[2], double degrees, kb_match *same, size_t n, kb_workspace *ws,
                             const float *there, kb_point_pair *points, float *correlations)
 {
     size_t count = 0;
     for (size_t i = 0; i < n; i++)
-        if (there[i] < GOOD_CORRELATION) same[count++] = (kb_match){.a = (int32_t)i, .b = (int32_t)i};
+        if (there[i] < SURE_CORRELATION) same[count++] = (kb_match){.a = (int32_t)i, .b = (int32_t)i};
     kb_status status = align_way(&s[1], &s[0], 360 - degrees, same, count, ws, points, correlations);
     for (size_t i = n; i-- > 0;) { /* from the end: none is overwritten before it is moved */
         bool moved = count > 0 && (size_t)same[count - 1].a == i;
