@@ -11,8 +11,8 @@
 
 const cli_option selection_options[] = {
     {"select", 0, CLI_CHOICE(kb_detect_options, selection, KB_SELECTION_BEST), "RULE", .words = cli_selections,
-     .help = "best: the strongest (default); grid: the strongest of every cell of a grid, the most "
-             "even; quadtree: the strongest of every leaf of a quad-tree, as ORB-SLAM"},
+     .help = "best: the strongest (default); grid: the strongest of every cell of a grid, then the second "
+             "strongest, and so on; quadtree: the strongest of every leaf of a quad-tree, as ORB-SLAM"},
     CLI_SECTION("Thresholds of orb"),
     {"fast-threshold", 0, CLI_NUMBER(kb_detect_options, fast_threshold, 1, 255), "N", .rank = CLI_RARE,
      .help = "gray levels (default 20)"},
@@ -142,9 +142,9 @@ static bool check_preset(cli_common *common, const char *option, const char *tex
 const cli_option patch_options[] = {
     CLI_CHECK(check_preset),
     {"preset", 0, CLI_CALL(pipeline_options, preset), "NAME", .take = cli_take_preset,
-     .help = "patch width by detector: orb and hessian 1, fast agast brisk akaze 5, kaze surf 6.25, sift 6.75, gftt "
-             "10, mser 3 times the size and the model's support (default: that of --detector; orb for keypoints from a "
-             "file)"},
+     .help = "the detector of the keypoints. Patch width = keypoint size x the model's support x 1 (orb, hessian), 3 "
+             "(mser), 5 (fast, agast, brisk, akaze), 6.25 (kaze, surf), 6.75 (sift) or 10 (gftt) (default: "
+             "--detector; orb for keypoints from a file)"},
     {"scale", 0, CLI_NUMBER(pipeline_options, scale, 0.01, 100), "X", .rank = CLI_RARE,
      .help = ": patch width / (keypoint size x the model's support), instead of a preset"},
     {"orientation", 0, CLI_CHOICE(pipeline_options, angles, 0), "WHICH", "given", .words = cli_orientations,
@@ -154,12 +154,13 @@ const cli_option patch_options[] = {
 
 const cli_option matching_options[] = {
     {"ratio", 0, CLI_NUMBER(pipeline_options, max_ratio, 0.1, 1), "R", .rank = CLI_FREQUENT,
-     .help = ": keep a match only when its distance is less than R x that of the second nearest; 0.8 is usual "
+     .help = ": keep a match only when its distance is less than R x the distance to the second nearest "
+             "row; 0.8 is usual "
              "(default: off; matches are always mutual)"},
     {"max-distance", 0, CLI_NUMBER(pipeline_options, max_distance, 0.001, 1e9), "D", .rank = CLI_RARE,
      .help = ": keep a match only up to this distance, bits or L2 (default: off)"},
     {"no-filter", 0, CLI_FLAG(pipeline_options, no_filter),
-     .help = "keep matches that are inconsistent with their neighbours in scale, angle and position, too"},
+     .help = "also keep matches that are inconsistent with their neighbours in scale, angle and position"},
     {0}};
 
 bool cli_take_camera(cli_common *common, const char *option, const char *text, void *camera)
@@ -222,8 +223,8 @@ const cli_option rows_option[] = {
     CLI_CHECK(check_rows),
     {"rows", 0, CLI_CHOICE(pipeline_options, rows, ROWS_BOTH), "KIND", "both", .words = cli_rows,
      .help = "oriented: by the angle of every keypoint, for photographs that are turned against each other; upright: "
-             "without angles, which match better where they are not; both: oriented rows decide about a "
-             "pair, and upright ones are taken where they match more of it (with --orientation none: upright)"},
+             "without angles, which match better where they are not; both: oriented rows decide whether "
+             "a pair is verified, and upright rows match it where they match more (with --orientation none: upright)"},
     {0}};
 
 const cli_option fit_options[] = {
@@ -237,14 +238,13 @@ const cli_option fit_options[] = {
 
 const cli_option model_option[] = {
     {"model", 'm', CLI_INPUT(cli_pipeline, model_name), "NAME|FILE", .rank = CLI_FREQUENT,
-     .help = "a built-in model or a .kbm file (default: the first that this build holds of bag256, bad256, "
-             "hashsift256, sift); keybits model list"},
+     .help = "a built-in model (keybits model list) or a .kbm file (default: bag256; where the build lacks it, bad256, "
+             "hashsift256 or sift)"},
     {0}};
 
 const cli_option index_model_option[] = {
     {"model", 'm', CLI_INPUT(cli_pipeline, model_name), "NAME|FILE", .rank = CLI_FREQUENT,
-     .help = "the file of the index's model, where it is not a built-in one (default: the model whose name the index "
-             "has)"},
+     .help = "the file of the model that the index or map was made with, unless that model is built in"},
     {0}};
 
 const cli_option pipeline_option_groups[] = {

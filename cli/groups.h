@@ -26,8 +26,8 @@ extern const cli_option any_photo_options[];
 extern const cli_option index_photo_options[];
 #define MAX_SIZE_OPTION(job, member, standard)                                                                      \
     {"max-size", 0, CLI_NUMBER(job, member, 0, IO_MAX_SIDE), "PX", standard,                                        \
-     .help = "px: larger images are shrunk until their longer side has so many, and their keypoints are found "     \
-             "there; places and poses stay in pixels of the file; 0: as they are"}
+     .help = "px: the longer side of larger images is shrunk to it before keypoints are found; places and poses "  \
+             "stay in pixels of the file; 0: images as they are"}
 /* --deviations, and whether its value makes sense: CLI_DONE, or a usage error. */
 #define DEVIATIONS_OPTION(job, member)                                                                              \
     {"deviations", 0, CLI_TEXT(job, member), "FILE.npy",                                                            \

@@ -396,7 +396,7 @@ static void roff_end(FILE *out, const cli_command *command)
 static void roff_overview(FILE *out)
 {
     fprintf(out, ".TH KEYBITS 1 \"\" \"keybits %s\" \"User Commands\"\n", kb_version());
-    fputs(".SH NAME\nkeybits \\- learned binary local image descriptors: keypoints in, bits out\n"
+    fputs(".SH NAME\nkeybits \\- learned binary local image descriptors, with detection, matching and geometry\n"
           ".SH SYNOPSIS\n.B keybits\n.I COMMAND\n[\\fIOPTION\\fR]... [\\fIARGUMENT\\fR]...\n"
           ".SH DESCRIPTION\nDetects keypoints, describes them by bits, matches them and fits the geometry between "
           "images;\nlearns descriptors from photographs and measures them.\n"

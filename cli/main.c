@@ -19,7 +19,7 @@ const cli_command *const cli_commands[] = {CLI_COMMANDS(COMMAND_ADDRESS) NULL};
 
 static void print_usage(FILE *out)
 {
-    fprintf(out, "keybits %s: keypoints in, bits out\n\n"
+    fprintf(out, "keybits %s: finds the same points in photographs\n\n"
             "  keybits match poster.jpg photo.jpg --draw match.png    find a poster in a photograph, look at it\n"
             "  keybits collection photos -o photos.db                 match a folder, for COLMAP\n"
             "  keybits index build photos -o photos.kbi               then: keybits search photos.kbi new.jpg\n\n"

@@ -18,6 +18,7 @@
 #define MIN_CORRELATION 0.8f
 #define GOOD_CORRELATION 0.9f /* asked for where so many matches, and half of them all, have it */
 #define ENOUGH_GOOD 100
+#define SURE_CORRELATION 0.97f /* of the way there, above which the way back says the same */
 
 static size_t sheet_rows(size_t n) { return (n + COLUMNS - 1) / COLUMNS; }
 
@@ -90,7 +91,8 @@ static kb_keypoint frame_of(int32_t i)
                          .size = (float)(ALIGNED / REGION)};
 }
 
-/* Where on `to` the regions of `from` are, turned by so many degrees; as places on the sheet. */
+/* Where on `to` the regions of `from` are, turned by so many degrees; as places on the sheet, for the n frames
+ * listed. */
 static kb_status align_way(const sheet *from, const sheet *to, double degrees, const kb_match *matches, size_t n,
                            kb_workspace *ws, kb_point_pair *points, float *correlations)
 {
@@ -101,8 +103,8 @@ static kb_status align_way(const sheet *from, const sheet *to, double degrees, c
     o.max_shift = MAX_SHIFT;
     o.min_correlation = MIN_CORRELATION;
     for (size_t i = 0; i < n; i++) {
-        from->frames[i].angle = 0;
-        to->frames[i].angle = (float)degrees;
+        from->frames[matches[i].a].angle = 0;
+        to->frames[matches[i].b].angle = (float)degrees;
     }
     return kb_match_refine(images, &from->features, &to->features, matches, n, &o, ws, points, correlations, NULL);
 }
@@ -129,9 +131,27 @@ static void frames_begin(sheet *a, const kb_point_pair *there, const float *corr
     }
 }
 
+/* The way back of those that are not sure after the way there, as the first of `same`; places and correlations of
+ * all. */
+static kb_status align_back(const sheet s[2], double degrees, kb_match *same, size_t n, kb_workspace *ws,
+                            const float *there, kb_point_pair *points, float *correlations)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        if (there[i] < SURE_CORRELATION) same[count++] = (kb_match){.a = (int32_t)i, .b = (int32_t)i};
+    kb_status status = align_way(&s[1], &s[0], 360 - degrees, same, count, ws, points, correlations);
+    for (size_t i = n; i-- > 0;) { /* from the end: none is overwritten before it is moved */
+        bool moved = count > 0 && (size_t)same[count - 1].a == i;
+        count -= moved;
+        points[i] = moved ? points[count] : (kb_point_pair){0, 0, 0, 0};
+        correlations[i] = moved ? correlations[count] : 0;
+    }
+    return status;
+}
+
 static int16_t rounded(double steps) { return (int16_t)floor(steps * PATCH_SHEET_STEP + 0.5); }
 
-/* The mean of the way there and the way back, which is turned. */
+/* The mean of the way there and the way back, which is turned, or the one of them that there is. */
 static patch_shift shift_of(const kb_point_pair *there, bool has_there, const kb_point_pair *back, bool has_back,
                             double degrees)
 {
@@ -170,7 +190,7 @@ kb_status patch_sheet_align(const patch_side sides[2], const kb_match *matches, 
     if (status == KB_OK) {
         points_relative(matches, 1, n, points);
         frames_begin(&s[0], points, correlations, n, degrees);
-        status = align_way(&s[1], &s[0], 360 - degrees, same, n, ws, points + n, correlations + n);
+        status = align_back(s, degrees, same, n, ws, correlations, points + n, correlations + n);
     }
     if (status == KB_OK) {
         points_relative(matches, 0, n, points + n);

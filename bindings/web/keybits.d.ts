@@ -39,17 +39,17 @@ export class Model {
 
 /** 0 and undefined mean the library's default, which is the program's too. */
 export interface DetectOptions {
-  /** "hessian" unless told. */
+  /** By default "hessian". */
   detector?: "hessian" | "orb";
-  /** At most so many; 2000 unless told. */
+  /** The max number of keypoints; by default 2000. */
   maxKeypoints?: number;
   selection?: "default" | "best" | "grid" | "quadtree";
   /** "none" describes upright: for cameras that do not roll. matchImages decides per pair. */
   orientation?: "default" | "gradient" | "centroid" | "none";
   levels?: number;
-  /** hessian: least response, 0.001 unless told; less finds more in soft or dim images. */
+  /** hessian: min response, by default 0.001; lower finds more in soft or dim images. */
   hessianThreshold?: number;
-  /** orb: contrast of corners in gray levels, 20 unless told. */
+  /** orb: contrast of corners in gray levels, by default 20. */
   fastThreshold?: number;
   /** orb: threshold of a second search in cells without corners. */
   fastThresholdMin?: number;
@@ -127,7 +127,7 @@ export interface Camera {
 export type Geometry = "homography" | "fundamental" | "similarity" | "affine" | "essential" | "rotation";
 export interface FitOptions {
   geometry?: Geometry;
-  /** Largest error of an inlier: 3 px unless told, fundamental and essential 1. */
+  /** Largest error of an inlier, px; by default 3, for fundamental and essential 1. */
   threshold?: number;
   seed?: number;
   camera?: Camera;
@@ -168,9 +168,9 @@ export function refind(template: Features, frame: Features, h: ArrayLike<number>
 export type Look = "upright" | "oriented" | "rotated" | "warped" | "guided";
 export interface PairOptions extends DetectOptions, Omit<FitOptions, "geometry" | "deviations"> {
   model?: string | Model;
-  /** "homography" unless told; "none": matches alone. */
+  /** By default "homography"; "none": matches alone. */
   geometry?: Geometry | "none";
-  /** The looks that may be tried; all unless told. */
+  /** The looks that may be tried; by default all but "guided". */
   looks?: readonly Look[];
   maxRatio?: number;
   maxDistance?: number;
@@ -255,9 +255,9 @@ export interface Sighting {
 export interface TrackerOptions {
   model?: string;
   vocabulary?: string | Uint8Array;
-  /** Of a frame, 800 unless told. */
+  /** Of a frame, by default 800. */
   keypoints?: number;
-  /** Of a target, 250 unless told: a thousand targets then take less than 20 MB. */
+  /** Of a target, by default 250: a thousand targets then take less than 20 MB. */
   targetKeypoints?: number;
   minInliers?: number;
   minRecognised?: number;

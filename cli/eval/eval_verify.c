@@ -188,11 +188,12 @@ static const cli_option verify_options[] = {
      .help = "photographs of each folder in unrelated pairs, evenly chosen"},
     {"facades", 0, CLI_NUMBER(verify_job, facades, 0, 1000), "N", "0",
      .help = "rendered facades with equal windows, all pairs"},
-    {"list", 0, CLI_OUTPUT(verify_job, list), "FILE.csv", .help = "what was found of every pair"},
+    {"list", 0, CLI_OUTPUT(verify_job, list), "FILE.csv", .help = "the result of every pair"},
     CLI_SECTION("Features"),
     CLI_GROUP(verify_job, pipeline, pipeline_option_groups),
     CLI_SECTION("Kept rows"),
     CLI_GROUP(verify_job, pipeline.options, rows_option),
+    CLI_SECTION("Images"),
     CLI_GROUP(verify_job, reading, exact_photo_options),
     {0}};
 

@@ -96,7 +96,7 @@ static const cli_option describe_options[] = {
 
 const cli_command command_describe = {
     .name = "describe",
-    .examples = "photo.jpg -o rows.npy # keypoints of ours\n"
+    .examples = "photo.jpg -o rows.npy # detected keypoints\n"
                 "photo.jpg -k points.csv -m bad256 -o rows.npy # your keypoints",
     .summary = "turn keypoints of images, or ready patches, into descriptors",
     .usage = "IMAGE... [-k FILE.csv | --keypoints-dir DIR | --detector NAME] [options]\n"

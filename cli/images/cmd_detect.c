@@ -257,7 +257,7 @@ static const cli_option detect_options[] = {
     {"mask", 0, CLI_INPUT(detect_job, mask_path), "FILE",
      .help = "an image of the same size: keypoints only where it is not black"},
     {"mask-margin", 0, CLI_NUMBER(detect_job, detect.mask_margin, 0, 65535), "PX",
-     .help = "px, in x or in y, from keypoints to what the mask hides (default 0)"},
+     .help = "px: keypoints keep this distance, in x or in y, from what the mask hides (default 0)"},
     CLI_CHECK(check_mask_margin),
     CLI_SECTION("Output"),
     {"output", 'o', CLI_TEXT(detect_job, output), "OUT",

@@ -486,18 +486,18 @@ static const cli_option match_options[] = {
      .help = "fx,fy,cx,cy[,k1,k2,p1,p2,k3] in px, distortion as OpenCV has it: the camera of both images, for --fit "
              "essential and rotation"},
     {"camera-b", 0, CLI_CALL(match_job, pipeline.options.cameras[1]), "C", .take = cli_take_camera,
-     .help = "the camera of B, when it is not that of A"},
+     .help = "the camera of B (default: the same as A's)"},
     {"tilts", 0, CLI_NUMBER(match_job, pipeline.options.tilts, 0, TILTS_MOST), "N", "0",
      .help = "steps: describe simulated views of both images too, each step foreshortened more by sqrt(2): 5, 10, 18 "
-             "and 28 views per image. For viewpoints more than some 45 degrees apart; 3 is usual. Time grows with "
-             "the views, that of matching with their square"},
+             "and 28 views per image. For viewpoints more than some 45 degrees apart; 3 is usual. The time of "
+             "description grows with the views, the time of matching with their square"},
     {"refine", 0, CLI_FLAG(match_job, pipeline.options.refine),
      .help = "move the points of B to a fraction of a pixel: the region around each keypoint of A is aligned with B. "
              "Inliers lie within 1.5 px at most then, unless --threshold says otherwise"},
     CLI_GROUP(match_job, pipeline.options.looks, looks_option),
     {"keypoints-a", 0, CLI_INPUT(match_job, keypoints[0]), "FILE",
      .help = "keypoints of A instead of a detector: CSV with x,y,size,angle,..."},
-    {"keypoints-b", 0, CLI_INPUT(match_job, keypoints[1]), "FILE", .help = "the same for B"},
+    {"keypoints-b", 0, CLI_INPUT(match_job, keypoints[1]), "FILE", .help = "keypoints of B, likewise"},
     {"output", 'o', CLI_OUTPUT(match_job, output), "FILE.csv", .rank = CLI_FREQUENT,
      .help = "the matches: a,b,x1,y1,x2,y2,distance,second,inlier, and with --refine correlation, 0 where a point "
              "was left as it was; - for standard output"},

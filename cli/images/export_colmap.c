@@ -15,7 +15,7 @@ static bool take_camera(cli_common *common, const char *option, const char *text
 const cli_option export_colmap_options[] = {
     CLI_SECTION("Matches and cameras"),
     {"ratio", 0, CLI_NUMBER(export_options, options.max_ratio, 0, 1), "R", "0",
-     .help = ": keep a match only when its distance is below R x that of the second nearest; 0: mutual nearest "
+     .help = ": keep a match only when its distance is below R x the distance to the second nearest; 0: mutual nearest "
              "neighbours alone, as the paper did; ETH's benchmark has 0.8"},
     {"filter", 0, CLI_FLAG(export_options, options.filter),
      .help = "drop matches that are inconsistent with their neighbours in scale, angle and position"},

@@ -28,13 +28,12 @@ const cli_option train_model_options[] = {
     {"output", 'o', CLI_OUTPUT(train_options, output), "FILE", .help = "the model file to write; required"},
     {"name", 0, CLI_TEXT(train_options, name), "NAME", .help = "the name of the model (default: the name of the file)"},
     {"support", 0, CLI_NUMBER(train_options, support, 0.1, 10), "S",
-     .help = ", written into the model (default: what the patches were sampled with; needed for sets of different "
-             "ones)"},
+     .help = ", written into the model (default: the support of the patches; needed when sets differ in it)"},
     {"sift-support", 0, CLI_NUMBER(train_options, sift_support, 0.1, 10), "S",
      .help = ", written into the model for keypoints of SIFT detectors (default: as the others)"},
     {"sampler", 0, CLI_CHOICE(train_options, sampler, 0), "NAME", .words = samplers,
-     .help = "(docs/sampling.md), written into the model: of BAD, which is learned for it (default: cells, with "
-             "--paper patch; BAG always has octaves)"},
+     .help = "(docs/sampling.md): the grid that a BAD model is learned for (default: cells; with --paper, patch). "
+             "BAG always has octaves"},
     {"augment", 0, CLI_CHOICE(train_options, augment, TRAIN_AUGMENT_OFF), "on|off", .words = off_on,
      .help = "small random rotation, scale, light, blur and noise (default: off, with --paper on)"},
     {"paper", 0, CLI_FLAG(train_options, paper),
@@ -52,7 +51,7 @@ const cli_option train_data_options[] = {
     {"max-patches", 0, CLI_NUMBER(train_options, max_patches, 0, 0x1p40), "N",
      .help = ": learn from a sample of whole points (default 0: all)"},
     {"validate", 0, CLI_INPUT(train_options, validate), "SET",
-     .help = "patches that learning does not see, to tell how good the result is"},
+     .help = "patches that are not learned from, to measure the result"},
     {"seed", 0, CLI_NUMBER(train_options, seed, 0, CLI_NO_LIMIT), "N", "1",
      .help = "the same patches, options and seed give the same result"},
     {0}};

@@ -35,7 +35,7 @@ extern const cli_option train_data_options[], train_model_options[];
 /* The row of --hold-back, whose default is not the same everywhere. */
 #define TRAIN_HOLD_BACK(job, member, preset)                                                                           \
     {"hold-back", 0, CLI_NUMBER(job, member, 0, 0.9), "F",                                                             \
-     .help = "of the points are kept back for that, instead of --validate " preset}
+     .help = "of the points are not learned from, to measure the result; instead of --validate " preset}
 /* Whether patches are augmented, and by how much (the context of kbi_augment_sample). */
 bool train_augments(const train_options *options);
 void *train_amounts(const train_options *options);

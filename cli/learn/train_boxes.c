@@ -259,7 +259,7 @@ static const cli_option box_options[] = {
      .help = "bag: channels, such as 1-8 or 1,3,5,7: gradients towards 0, 45, ... 315 degrees (default 1-8)"},
     {0}};
 
-#define BOX_EXAMPLES(set) set " -o my.kbm # a model of yours\n" set " -o my.kbm --hold-back 0.2 # and how good it is"
+#define BOX_EXAMPLES(set) set " -o my.kbm # with the defaults\n" set " -o my.kbm --hold-back 0.2 # and how good it is"
 #define BOX_USAGE "SET.kbp... -o MODEL.kbm [options]"
 #define BOX_ABOUT                                                                                                  \
     "Selects boxes one bit after the other: each is the best of many candidates for the triplets that the bits so " \

@@ -244,7 +244,7 @@ static const cli_option hashsift_options[] = {
 
 const cli_command train_hashsift = {
     .name = "train hashsift",
-    .examples = "set.kbp -o my.kbm --bits 256 # a model of yours",
+    .examples = "set.kbp -o my.kbm --bits 256 # with the defaults",
     .summary = "HashSIFT: the signs of a linear map of SIFT",
     .usage = "SET.kbp... -o MODEL.kbm [options]",
     .about = "Learns a linear map of SIFT whose signs are the bits, by Adam on a relaxation of the triplet ranking "

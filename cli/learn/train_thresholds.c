@@ -332,7 +332,7 @@ static const cli_option thresholds_options[] = {
      .help = "binary models and .kbm files, separated by commas (default: all that are built in)"},
     {"store", 0, CLI_FLAG(threshold_job, store), .help = "write the numbers into the model files"},
     {"views", 0, CLI_NUMBER(threshold_job, views, 1, 1000), "N", "1",
-     .help = "of either kind that are rendered of every photograph"},
+     .help = "frames, and as many of the views that differ more, of every photograph"},
     {"window", 0, CLI_NUMBER(threshold_job, window, 0.25, 100), "W", "1",
      .help = ": the search reaches so many keypoint sizes to each side"},
     {"rate-low", 0, CLI_NUMBER(threshold_job, rate_low, 0, 100), "P",
@@ -340,7 +340,7 @@ static const cli_option thresholds_options[] = {
     {"rate-high", 0, CLI_NUMBER(threshold_job, rate_high, 0, 100), "P",
      .help = ": the same for the high threshold (default: what 100 of ORB accepts)"},
     {"precision", 0, CLI_NUMBER(threshold_job, precision, 0, 100), "P",
-     .help = ": per cent of the matches within the ratio that are right (default: those of ORB at 0.75)"},
+     .help = ": per cent of the matches within the ratio that must be right (default: as many as ORB's at 0.75)"},
     {"seed", 0, CLI_NUMBER(threshold_job, seed, 0, CLI_NO_LIMIT), "N", "1", .help = "decides the views"},
     CLI_GROUP(threshold_job, detection, detector_options),
     CLI_SECTION("Images"),
@@ -349,21 +349,20 @@ static const cli_option thresholds_options[] = {
 
 const cli_command train_thresholds = {
     .name = "train thresholds",
-    .examples = "frames -m my.kbm # distances and a ratio for SLAM",
+    .examples = "frames -m my.kbm # distances and a ratio for SLAM\n"
+                "frames -m my.kbm --store # and write them into the model",
     .summary = "distances and a ratio that mean for a model what 50, 100 and 0.75 mean for ORB",
     .usage = "IMAGE... [options]",
-    .about = "SLAM systems search a window around the place where a point should be, and accept a match when its "
-             "distance is at most 50 or 100, numbers for ORB. This renders frames of a moving camera from every "
-             "photograph and compares each keypoint with the others in such a window. For every model it prints the "
-             "largest distances that accept no more wrong pairs than those do, with the shares of wrong pairs and of "
-             "right pairs that they accept. From views that differ more, as those of `patches synth`, comes the "
-             "largest ratio between the nearest and the second nearest row of the whole image whose matches are right "
-             "as often as ORB's at 0.75, with that precision and the share of right matches that it keeps. All are per "
-             "cent. ORB is OpenCV's, where the program was built with it, on the same keypoints:\n"
-             "    keybits train thresholds held-back/\n"
-             "    keybits train thresholds held-back/ -m mine.kbm --store\n"
-             "Model files hold the numbers that --store wrote, the files of the built-in models too; kb_model_info and "
-             "`keybits model show` give them (docs/slam.md). " CLI_IMAGES_HELP,
+    .about = "SLAM systems search a window around the place where a point should be, and accept a match of ORB "
+             "descriptors when its distance is at most 50 or 100. This command finds the distances that mean the same "
+             "for a model. It renders frames of a moving camera from every photograph and compares each keypoint with "
+             "the others in such a window. For every model it prints the largest distances that accept no larger share "
+             "of wrong pairs than 50 and 100 do for ORB, and the shares of wrong and right pairs that they accept, in "
+             "per cent. It also renders views that differ more, as `patches synth` does, and prints the largest ratio "
+             "of the nearest to the second nearest distance whose matches are right as often as ORB's at 0.75, with "
+             "this precision and the share of right matches that the ratio keeps. ORB is OpenCV's, on the same "
+             "keypoints, where the program was built with it. Model files hold the numbers; `keybits model show` "
+             "prints them (docs/slam.md). " CLI_IMAGES_HELP,
     .options = thresholds_options,
     .least = 1,
     .most = CLI_ANY,

@@ -209,7 +209,7 @@ static const cli_option collection_option_table[] = {
     {"neighbours", 'k', CLI_NUMBER(collection_job, options.neighbours, 1, 10000), "K",
      .help = "similar or near images per image, for retrieval and gps (default: 10 where pairs are expanded, else 30)"},
     {"no-expand", 0, CLI_FLAG(collection_job, options.no_expand),
-     .help = "for retrieval: leave out pairs of images that are both verified with a third"},
+     .help = "for retrieval: do not also match the images that are verified with the same third image"},
     {"reach", 0, CLI_NUMBER(collection_job, options.reach, 0, CLI_NO_LIMIT), "METRES", "100",
      .help = "how far apart a pair may be, for gps"},
     {"overlap", 0, CLI_NUMBER(collection_job, options.overlap, 1, 1000000), "N", "10",
@@ -217,17 +217,17 @@ static const cli_option collection_option_table[] = {
     {"list", 0, CLI_INPUT(collection_job, options.list), "FILE.txt",
      .help = "two names per line, as the database has them"},
     {"vocab", 0, CLI_INPUT(collection_job, options.vocabulary), "NAME|FILE",
-     .help = "for retrieval (default: that of 10,000 words for the model)"},
+     .help = "for retrieval: a vocabulary (default: the built-in one of 10,000 words for the model)"},
     {"min-places", 0, CLI_NUMBER(collection_job, options.min_places, 0, 1000000), "N", "0",
      .help = "different inliers of a verified pair; 0: what chance and repetition do not explain"},
     {"no-refine", 0, CLI_FLAG(collection_job, options.no_refine),
-     .help = "leave keypoints where they were detected; else matched keypoints are aligned to a fraction of a pixel, "
-             "for which the work folder keeps patches of 576 bytes"},
+     .help = "leave keypoints where they were detected (default: matched keypoints are aligned to a fraction of a "
+             "pixel, for which the work folder keeps 576 bytes per keypoint)"},
     CLI_SECTION("Cameras"),
     CLI_CHECK(check_camera),
     {"camera", 0, CLI_TEXT(collection_job, camera_text), "MODEL,F,...",
-     .help = "the camera of all images, such as PINHOLE,2759,2764,1520,1006 (default: the focal length of its EXIF "
-             "data, else a guess as COLMAP's, per image)"},
+     .help = "the camera of all images, such as PINHOLE,2759,2764,1520,1006 (default: per image, the focal length of "
+             "its EXIF data, else COLMAP's guess)"},
     {"one-camera", 0, CLI_FLAG(collection_job, options.one_camera),
      .help = "images of one size share the guessed camera"},
     CLI_SECTION("Many machines"),

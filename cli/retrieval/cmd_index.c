@@ -10,9 +10,9 @@
 
 /* Options that decide the descriptors. */
 #define DESCRIPTOR_OPTIONS(job, images, model)                                                                     \
-    CLI_SECTION("Images"), CLI_GROUP(job, reading, images), CLI_SECTION("Descriptors"),                           \
-        CLI_GROUP(job, pipeline, model), CLI_GROUP(job, pipeline.options.detect, detector_options),          \
-        CLI_GROUP(job, pipeline.options, patch_options)
+    CLI_SECTION("Images"), CLI_GROUP(job, reading, images), CLI_SECTION("Keypoints"),                             \
+        CLI_GROUP(job, pipeline.options.detect, detector_options), CLI_SECTION("Descriptors"),                   \
+        CLI_GROUP(job, pipeline, model), CLI_GROUP(job, pipeline.options, patch_options)
 
 /* ------------------------------------------------------------------------------------------------- build and extend */
 
@@ -175,8 +175,8 @@ static const cli_command index_build = {
     .examples = "photos -o photos.kbi # of every image of a folder",
     .summary = "make an index of images",
     .usage = "IMAGE... -o FILE.kbi [options]",
-    .about = "Describes the images and writes an index of them. The file holds its vocabulary and, unless told "
-             "otherwise, the features of the images. An image that cannot be read is named and left out.\n\n"
+    .about = "Describes the images and writes an index of them. The file holds its vocabulary and, without "
+             "--no-features, the features of the images. An image that cannot be read is named and left out.\n\n"
              CLI_IMAGES_HELP,
     .options = build_options,
     .least = 1,

@@ -87,14 +87,13 @@ static const cli_command localize_build = {
     .examples = "sparse/0 photos -o place.kbl # a map of a reconstruction by COLMAP",
     .summary = "make a map of a COLMAP model and its images",
     .usage = "MODEL IMAGES -o FILE.kbl [options]",
-    .about = "  keybits localize build sparse/0 photos -o place.kbl\n\n"
-             "MODEL is the folder of COLMAP's model, text or binary; IMAGES the folder that its names are below. "
+    .about = "MODEL is the folder of COLMAP's model, text or binary; IMAGES the folder that its names are below. "
              "Images that share points of the model are matched with keypoints of keybits, and matches that fit the "
              "poses of the model become points of the map: it does not matter which features the model was made with.",
     .options = build_map_options,
     .least = 2,
     .most = 2,
-    .wants = "name the folder of the model and that of the images",
+    .wants = "name the folder of the model and the folder of the images",
     .job_size = sizeof(build_map_job),
     .begin = build_map_begin,
     .run = build_map_run,
@@ -313,7 +312,7 @@ static bool take_colmap_camera(cli_common *common, const char *option, const cha
 static const cli_option find_options[] = {
     {"output", 'o', CLI_OUTPUT(find_job, output), "FILE.txt", .help = "the poses as COLMAP's images.txt"},
     {"draw", 0, CLI_OUTPUT(find_job, draw), "FILE.png",
-     .help = "of one photograph: where points of the map are by the pose, and red where keypoints are"},
+     .help = "for one photograph: the points of the map where the pose projects them, with red lines to its keypoints"},
     {"camera", 0, CLI_TYPE_CALL, .value = "MODEL,F,...", .take = take_colmap_camera,
      .help = "the camera of the photographs, such as PINHOLE,2759,2764,1520,1006 (default: the focal length of EXIF or "
              "a guess, refined with the pose)"},
@@ -323,7 +322,8 @@ static const cli_option find_options[] = {
      .help = "inliers at different places of the photograph"},
     {"threshold", 0, CLI_NUMBER(find_job, options.threshold, 0.01, 1000), "PX",
      .help = "px, the largest reprojection error (default 4 px of the photograph as it is described)"},
-    {"seed", 0, CLI_NUMBER(find_job, options.seed, 0, CLI_NO_LIMIT), "S", "0", .help = "of the search"},
+    {"seed", 0, CLI_NUMBER(find_job, options.seed, 0, CLI_NO_LIMIT), "S", "0",
+     .help = "the same seed gives the same result"},
     CLI_SECTION("Images"),
     {"max-size", 0, CLI_NUMBER(find_job, reading.max_size, 1, IO_MAX_SIDE), "PX",
      .help = "px: larger photographs are shrunk to it first (default: that of the map)"},
@@ -338,7 +338,7 @@ static const cli_command localize_find = {
     .name = "localize find",
     .examples = "place.kbl photo.jpg # where a photograph was taken",
     .summary = "the pose of photographs in a map",
-    .usage = "FILE.kbl PHOTO... [options]",
+    .usage = "FILE.kbl IMAGE... [options]",
     .about = "Finds similar images of the map, matches their points, and computes where the photograph was taken: "
              "position and rotation with standard deviations, inliers, error and time. Finding none is a result. "
              "Detector, orientation and sizes are those of the map.\n\n" CLI_IMAGES_HELP,
@@ -357,9 +357,7 @@ static const cli_command *const localize_commands[] = {&localize_build, &localiz
 const cli_command command_localize = {
     .name = "localize",
     .summary = "where a photograph was taken, in a map of a COLMAP model",
-    .usage = "build MODEL IMAGES -o FILE.kbl [options]\nFILE.kbl PHOTO... [options]",
-    .about = "  keybits localize build sparse/0 photos -o place.kbl\n"
-             "  keybits localize place.kbl new.jpg --draw new.png\n\n"
-             "A map holds descriptors with their 3-D points; a photograph that is new finds its pose in it.",
+    .usage = "build MODEL IMAGES -o FILE.kbl [options]\nFILE.kbl IMAGE... [options]",
+    .about = "A map holds descriptors with their 3-D points. The pose of a new photograph is found in it.",
     .subcommands = localize_commands,
     .otherwise = &localize_find};

@@ -231,9 +231,10 @@ static const cli_option loops_options[] = {
      .help = "a built-in vocabulary or a file of any format (default: that of 10,000 words for the model)"},
     CLI_SECTION("Images"),
     CLI_GROUP(loops_job, reading, photo_options),
+    CLI_SECTION("Keypoints"),
+    CLI_GROUP(loops_job, pipeline.options.detect, detector_options),
     CLI_SECTION("Descriptors"),
     CLI_GROUP(loops_job, pipeline, model_option),
-    CLI_GROUP(loops_job, pipeline.options.detect, detector_options),
     CLI_GROUP(loops_job, pipeline.options, patch_options),
     {0}};
 

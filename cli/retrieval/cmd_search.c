@@ -216,9 +216,10 @@ static const cli_option search_options[] = {
     PROBES_OPTION(search_job),
     CLI_SECTION("Images"),
     CLI_GROUP(search_job, reading, index_photo_options),
+    CLI_SECTION("Keypoints"),
+    CLI_GROUP(search_job, pipeline.options.detect, detector_options),
     CLI_SECTION("Descriptors"),
     CLI_GROUP(search_job, pipeline, index_model_option),
-    CLI_GROUP(search_job, pipeline.options.detect, detector_options),
     CLI_GROUP(search_job, pipeline.options, patch_options),
     {0}};
 

@@ -201,9 +201,10 @@ static const cli_option train_options[] = {
      .help = "the same seed gives the same vocabulary"},
     CLI_SECTION("Images"),
     CLI_GROUP(train_job, reading, photo_options),
+    CLI_SECTION("Keypoints"),
+    CLI_GROUP(train_job, pipeline.options.detect, detector_options),
     CLI_SECTION("Descriptors"),
     CLI_GROUP(train_job, pipeline, model_option),
-    CLI_GROUP(train_job, pipeline.options.detect, detector_options),
     CLI_GROUP(train_job, pipeline.options, patch_options),
     {0}};
 
@@ -427,7 +428,7 @@ static const cli_option convert_options[] = {
     {"format", 'f', CLI_CHOICE(convert_job, format, 0), "FORMAT", .words = io_vocabulary_formats,
      .help = "its format (default: by its suffix)"},
     {"model", 'm', CLI_INPUT(convert_job, model), "NAME|FILE",
-     .help = "the model whose rows it is for; others do not carry that (default: unknown)"},
+     .help = "the model of its descriptors, which only .kbv files name (default: unknown)"},
     {0}};
 
 static const cli_command vocab_convert = {

@@ -312,7 +312,7 @@ KB_API kb_status kb_tracker_create(const kb_track_options *options, const kb_all
                                    kb_error *error);
 KB_API void kb_tracker_free(kb_tracker *tracker);
 /* Takes the next frame. tracks has room for max_points, otherwise KB_E_SPACE; *count receives how many there are: first
- * the tracks of before, in their order, without lost ones and ones on the mask, then new ones. With fewer than
+ * the tracks of the last frame, in their order, without lost and masked points, then new ones. With fewer than
  * 0.9 max_points, the strongest keypoint of every cell of the image that has no point becomes one; max_points cells
  * cover the image. mask (8-bit, the size of the image; may be NULL) hides where it is 0. A frame of another size starts
  * anew, and so does the frame after one that memory did not suffice for. image NULL: a frame is missing; all points are

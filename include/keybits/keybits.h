@@ -6,12 +6,12 @@
  * This header is the public API of the pipeline and its manual: images, features, matches, geometry, memory, threads.
  * advanced.h adds keypoints of other detectors, guided and stereo matching, tracking, tables of models, samples,
  * pyramids, allocators and instruction sets; index.h adds retrieval, learn.h learning and collection.h collections of
- * photographs. The rules below hold for all. They compile as C99 and as C++11. The shortest program:
+ * photographs. The rules below hold for all headers, which compile as C99 and as C++11. The shortest program:
  *
  *     kb_model_builtin("bad256", NULL, &model);
  *     KB_INIT(a);
  *     a.capacity = 2000, a.keypoints = keypoints, a.rows = rows, a.rows_size = sizeof rows;
- *     kb_detect_and_describe(model, &image, NULL, NULL, NULL, &a, NULL);
+ *     kb_detect_and_describe(model, &image, NULL, NULL, NULL, &a, NULL);   b likewise, of the second image
  *     kb_match_features(&a, &b, NULL, NULL, matches, &count, NULL);
  *
  * Every NULL above is an option, an allocator, a workspace or an output that may be left out.
@@ -140,8 +140,8 @@ typedef struct kb_error {
     int32_t reserved[9];
 } kb_error;
 
-/* Memory and threads that most calls accept ("memory" and "threads" below), and the source of memory of an object
- * (advanced.h); all may be NULL. */
+/* Temporary memory and threads, which most calls accept, and where objects get their memory (advanced.h); all may be
+ * NULL. */
 typedef struct kb_workspace kb_workspace;
 typedef struct kb_parallel kb_parallel;
 typedef struct kb_allocator kb_allocator;
@@ -196,8 +196,8 @@ typedef struct kb_keypoint {
 typedef enum kb_detector {
     KB_DETECTOR_ORB = 1,     /* FAST corners on a pyramid with Harris's response, as OpenCV's ORB; preset orb. */
     KB_DETECTOR_SIFT = 2,    /* extrema of differences of Gaussians. Slower, more exact; preset sift. */
-    KB_DETECTOR_HESSIAN = 3, /* peaks of the determinant of the Hessian on the same pyramid: more right matches in
-                                nearly the same time; preset hessian. */
+    KB_DETECTOR_HESSIAN = 3, /* peaks of the determinant of the Hessian on the same pyramid, the default: more right
+                                matches than ORB, in less time; preset hessian. */
     KB_DETECTOR_INT32 = 0x7fffffff
 } kb_detector;
 
@@ -217,8 +217,8 @@ typedef struct kb_features {
     void *rows;             /* a descriptor per keypoint; NULL where only keypoints matter */
     size_t rows_size;       /* the room in rows in bytes, for kb_describe */
     size_t row_bytes;       /* per descriptor, 1 to 4096; of floats 4 to 16384. kb_describe sets it */
-    size_t row_stride;      /* bytes from one row to the next; 0: row_bytes, no gaps. An index takes no gaps */
-    int32_t floats;         /* 1: rows are floats, compared by L2 distance: SIFT and RootSIFT. 0: bits, by Hamming's */
+    size_t row_stride;      /* bytes from one row to the next; 0: row_bytes. An index takes rows without gaps */
+    int32_t floats;         /* 1: rows are floats, L2 distance: SIFT and RootSIFT. 0: rows are bits, Hamming distance */
     int32_t upright;        /* 1: the keypoints have no angles. kb_detect and kb_orient set it */
     uint64_t model_id;      /* kb_model_info.id of the model of the rows; 0: unknown */
 } kb_features;
@@ -589,10 +589,11 @@ typedef struct kb_pair {
 
 /* Matches two images: detects once, then describes, matches, filters and fits by one or more looks. Upright comes
  * first, unless the strongest keypoints show that the pair is turned; oriented follows (or upright) where no geometry
- * is found, or fewer than half of the matches agree with it. A rotation of the pair that these show is tried in a third
- * look. The look whose geometry has the most places (kb_fit_report) is taken; the fits know how many looks there were.
- * SIFT and RootSIFT are matched as floats. options, workspace and error may be NULL:
- * no geometry without options. */
+ * is found, or fewer than half of the matches agree with it. Two more may follow: rotated, where these show a rotation
+ * of the pair and no warped look comes; then warped after a homography, affinity or similarity, or guided after an
+ * epipolar geometry where it is asked for. The look whose geometry has the most places (kb_fit_report) is taken; the
+ * fits know how many looks there were. SIFT and RootSIFT are matched as floats. options, workspace and error may be
+ * NULL: no geometry without options. */
 KB_API kb_status kb_match_images(const kb_model *model, const kb_image *a, const kb_image *b,
                                  const kb_pair_options *options, kb_workspace *workspace, kb_pair *pair,
                                  kb_error *error);

@@ -11,7 +11,7 @@ class Keybits(ConanFile):
     name = "keybits"
     license = "Apache-2.0"
     url = "https://github.com/keybits/keybits"
-    description = "Learned binary local image descriptors: keypoints in, bits out"
+    description = "Learned binary local image descriptors, with detection, matching and geometry"
     settings = "os", "arch", "compiler", "build_type"
     options = {"shared": [True, False]}
     default_options = {"shared": False}

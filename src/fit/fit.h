@@ -138,7 +138,8 @@ double kbi_fit_band_chance(double threshold);
 void kbi_fit_products(const fit_pairs *pairs, int32_t s, double a[9]);
 /* Whether n sampled points can lie in front of both cameras: the oriented epipolar constraint. */
 bool kbi_fit_oriented(const double *f, const fit_pairs *pairs, const int32_t *sample, int32_t n);
-/* Gauss-Jordan with full pivoting. Afterwards the first `rows` of column[] are the pivots' columns, the rest free. */
+/* Gauss-Jordan with full pivoting, which swaps columns: the first `rows` of column[] say which the pivots' were, the
+ * rest which are free. */
 bool kbi_fit_eliminate(double (*a)[9], int32_t rows, int32_t column[9]);
 /* The vector of the null space in which column[free_column] is 1 and the other free columns are 0. */
 void kbi_fit_null_vector(double (*a)[9], int32_t rows, const int32_t column[9], int32_t free_column, double *f);

@@ -35,29 +35,46 @@ static double dot9(const double *a, const double *b)
 
 /* ---- seven points ---- */
 
+static void swap_rows(double *a, double *b)
+{
+    double row[9];
+    memcpy(row, a, sizeof row);
+    memmove(a, b, sizeof row);
+    memcpy(b, row, sizeof row);
+}
+
+static void swap_columns(double (*a)[9], int32_t rows, int32_t k, int32_t l, int32_t column[9])
+{
+    int32_t number = column[k];
+    column[k] = column[l];
+    column[l] = number;
+    for (int32_t i = 0; i < rows; i++) {
+        double t = a[i][k];
+        a[i][k] = a[i][l];
+        a[i][l] = t;
+    }
+}
+
+/* Columns are swapped in place, and all nine of a row are worked on, so that compilers see loops of fixed length. */
 bool kbi_fit_eliminate(double (*a)[9], int32_t rows, int32_t column[9])
 {
     for (int32_t j = 0; j < 9; j++) column[j] = j;
     for (int32_t k = 0; k < rows; k++) {
         int32_t row = k, col = k;
+        double largest = fabs(a[k][k]), pivots[9];
         for (int32_t i = k; i < rows; i++)
             for (int32_t j = k; j < 9; j++)
-                if (fabs(a[i][column[j]]) > fabs(a[row][column[col]])) row = i, col = j;
-        int32_t c = column[col];
-        column[col] = column[k];
-        column[k] = c;
-        if (!(fabs(a[row][c]) > 1e-10)) return false;
-        for (int32_t j = 0; j < 9; j++) {
-            double t = a[row][j];
-            a[row][j] = a[k][j];
-            a[k][j] = t;
-        }
-        double inverse = 1 / a[k][c];
-        for (int32_t j = k; j < 9; j++) a[k][column[j]] *= inverse;
+                if (fabs(a[i][j]) > largest) largest = fabs(a[row = i][col = j]);
+        if (!(largest > 1e-10)) return false;
+        swap_rows(a[row], a[k]);
+        swap_columns(a, rows, k, col, column);
+        double inverse = 1 / a[k][k];
+        for (int32_t j = 0; j < 9; j++) pivots[j] = j < k ? 0 : a[k][j] * inverse;
+        memcpy(a[k], pivots, sizeof pivots);
         for (int32_t i = 0; i < rows; i++) {
-            double factor = a[i][c];
+            double factor = a[i][k];
             if (i == k) continue;
-            for (int32_t j = k; j < 9; j++) a[i][column[j]] -= factor * a[k][column[j]];
+            for (int32_t j = 0; j < 9; j++) a[i][j] -= factor * pivots[j];
         }
     }
     return true;
@@ -65,7 +82,7 @@ bool kbi_fit_eliminate(double (*a)[9], int32_t rows, int32_t column[9])
 
 void kbi_fit_null_vector(double (*a)[9], int32_t rows, const int32_t column[9], int32_t free_column, double *f)
 {
-    for (int32_t k = 0; k < rows; k++) f[column[k]] = -a[k][column[free_column]];
+    for (int32_t k = 0; k < rows; k++) f[column[k]] = -a[k][free_column];
     for (int32_t k = rows; k < 9; k++) f[column[k]] = k == free_column;
 }
 

@@ -11,7 +11,7 @@
  * H belongs to the template and is factorised once. Because the projection is linear, it is made on sums: of s_k, T and
  * I only products are added up over the samples. These sums are exact integers (samples have 10 bits, s_k 11), so
  * their order does not matter and compilers may vectorise them; what follows is double precision in a fixed order. */
-#include "match/align.h"
+#include "match/align_kernels.h"
 
 #include <math.h>
 
@@ -73,18 +73,9 @@ static bool frame_is_sane(const kbi_frame *f, const kbi_pyramid *levels)
 
 /* ---- samples ---- */
 
-/* Positions of samples in 1/65536 px from a whole pixel. */
-typedef struct lattice {
-    const uint8_t *data;
-    ptrdiff_t stride;
-    int32_t width, height;
-    int32_t px, py, x, y;     /* the first sample */
-    int32_t right[2], down[2]; /* from column to column and from row to row */
-} lattice;
-
 static int32_t to_fixed(double v) { return (int32_t)floor(v * 65536 + 0.5); }
 
-static void lattice_make(lattice *l, const kbi_frame *f, const kbi_pyramid *levels, int32_t side)
+static void lattice_make(kbi_lattice *l, const kbi_frame *f, const kbi_pyramid *levels, int32_t side)
 {
     double middle = 0.5 * (side - 1), px = floor(f->x), py = floor(f->y);
     l->data = levels->data[f->level];
@@ -101,14 +92,15 @@ static void lattice_make(lattice *l, const kbi_frame *f, const kbi_pyramid *leve
     l->down[1] = to_fixed(f->a[3]);
 }
 
-/* Whether the four pixels around every sample exist; it suffices to look at the samples in the corners. */
-static bool lattice_inside(const lattice *l, int32_t side)
+/* Whether the pixels from above and left of every sample to `reach` further right and 1 further down exist; it suffices
+ * to look at the samples in the corners. */
+static bool lattice_inside(const kbi_lattice *l, int32_t side, int32_t reach)
 {
     for (int corner = 0; corner < 4; corner++) {
         int32_t j = corner & 1 ? side - 1 : 0, i = corner & 2 ? side - 1 : 0;
         int32_t x = l->px + ((l->x + j * l->right[0] + i * l->down[0]) >> 16);
         int32_t y = l->py + ((l->y + j * l->right[1] + i * l->down[1]) >> 16);
-        if (x < 0 || y < 0 || x + 1 >= l->width || y + 1 >= l->height) return false;
+        if (x < 0 || y < 0 || x + reach >= l->width || y + 1 >= l->height) return false;
     }
     return true;
 }
@@ -121,7 +113,7 @@ static int16_t blend_samples(int32_t p00, int32_t p01, int32_t p10, int32_t p11,
     return (int16_t)((((top << 8) + (bottom - top) * fy + 8192) >> 14) - 510);
 }
 
-static void sample_row_inside(const lattice *l, int32_t x, int32_t y, int32_t side, int16_t *out)
+static void sample_row_inside(const kbi_lattice *l, int32_t x, int32_t y, int32_t side, int16_t *out)
 {
     const uint8_t *base = l->data + l->py * l->stride + l->px;
     for (int32_t j = 0; j < side; j++, x += l->right[0], y += l->right[1]) {
@@ -132,7 +124,7 @@ static void sample_row_inside(const lattice *l, int32_t x, int32_t y, int32_t si
 
 /* Whether samples are 1 px apart, as a translation leaves them: then all have one fraction, and sums equal
  * blend_samples()'s. */
-static bool lattice_is_straight(const lattice *l)
+static bool lattice_is_straight(const kbi_lattice *l)
 {
     return l->right[0] == 65536 && l->down[1] == 65536 && l->right[1] == 0 && l->down[0] == 0;
 }
@@ -142,7 +134,7 @@ static void blend_across(const uint8_t *p, uint16_t fx, int32_t side, uint16_t *
     for (int32_t j = 0; j < side; j++) out[j] = (uint16_t)(p[j] * (256 - fx) + p[j + 1] * fx);
 }
 
-static void sample_straight(const lattice *l, int32_t side, int16_t *out)
+static void sample_straight(const kbi_lattice *l, int32_t side, int16_t *out)
 {
     const uint8_t *p = l->data + (l->py + (l->y >> 16)) * l->stride + l->px + (l->x >> 16);
     const uint16_t fx = (uint16_t)(l->x >> 8 & 255), fy = (uint16_t)(l->y >> 8 & 255);
@@ -161,7 +153,7 @@ static void sample_straight(const lattice *l, int32_t side, int16_t *out)
 }
 
 /* Beyond the image its border is repeated. */
-static void sample_row_clamped(const lattice *l, int32_t x, int32_t y, int32_t side, int16_t *out)
+static void sample_row_clamped(const kbi_lattice *l, int32_t x, int32_t y, int32_t side, int16_t *out)
 {
     for (int32_t j = 0; j < side; j++, x += l->right[0], y += l->right[1]) {
         int32_t ix = l->px + (x >> 16), iy = l->py + (y >> 16);
@@ -172,13 +164,26 @@ static void sample_row_clamped(const lattice *l, int32_t x, int32_t y, int32_t s
     }
 }
 
+static void align_samples(const kbi_lattice *l, int16_t *out)
+{
+    for (int32_t i = 0; i < SIDE; i++)
+        sample_row_inside(l, l->x + i * l->down[0], l->y + i * l->down[1], SIDE, out + i * SIDE);
+}
+
+const kbi_align_kernels kbi_align_kernels_c = {.align_samples = align_samples};
+
 static void frame_sample(const kbi_frame *f, const kbi_pyramid *levels, int32_t side, int16_t *out)
 {
-    lattice l;
+    kbi_lattice l;
     lattice_make(&l, f, levels, side);
-    bool inside = lattice_inside(&l, side);
+    bool inside = lattice_inside(&l, side, 1);
     if (inside && lattice_is_straight(&l)) {
         sample_straight(&l, side, out);
+        return;
+    }
+    if (side == SIDE && l.stride <= KBI_LATTICE_STRIDE && l.stride >= -KBI_LATTICE_STRIDE &&
+        lattice_inside(&l, side, KBI_LATTICE_REACH)) {
+        kbi_align_kernels_get()->align_samples(&l, out);
         return;
     }
     for (int32_t i = 0; i < side; i++) {

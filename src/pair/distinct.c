@@ -25,7 +25,7 @@
 #define FEW 0.125       /* or twice as many where a smaller share of the matches are inliers */
 #define SPOTS 5         /* min number of spots with a distinct inlier */
 #define SPOT_PX 32.0f   /* min distance between two spots, in both images */
-#define BLOCK 512       /* rows compared at once */
+#define BLOCK 256       /* rows compared at once */
 
 typedef struct image_view {
     const kb_features *f;
@@ -57,6 +57,8 @@ static bool has_rival(const image_view *v, const uint8_t *row, size_t at, uint32
     uint32_t distances[BLOCK];
     for (size_t first = 0; first < v->f->n; first += BLOCK) {
         size_t n = v->f->n - first < BLOCK ? v->f->n - first : BLOCK;
+        uint32_t nearest = v->kernels->hamming_nearest(row, row_at(v->f, first), n, v->f->row_bytes) >> 16;
+        if (nearest >= limit) continue;
         v->kernels->hamming_listed(row, row_at(v->f, first), v->listed, n, v->f->row_bytes, v->f->row_bytes,
                                    distances);
         for (size_t i = 0; i < n; i++)
@@ -69,7 +71,8 @@ static bool is_distinct(const image_view *a, const image_view *b, const kb_match
 {
     const size_t ia = (size_t)m->a, ib = (size_t)m->b;
     uint32_t limit = distinct_limit((double)m->distance);
-    return !has_rival(b, row_at(a->f, ia), ib, limit) && !has_rival(a, row_at(b->f, ib), ia, limit);
+    bool alone = m->second >= (float)limit; /* no other row of b is so near */
+    return (alone || !has_rival(b, row_at(a->f, ia), ib, limit)) && !has_rival(a, row_at(b->f, ib), ia, limit);
 }
 
 /* Adds a match to the spots unless it is near one of them in either image. */

@@ -14,6 +14,7 @@
 
 #define PAIRS 1e6          /* of images that a caller tries, unless it says otherwise */
 #define SAMPLES 1000       /* of a fit, at most: what the filter has left is right for the most part, or hopeless */
+#define MORE_SAMPLES 200   /* of a second look, at a pair that is verified */
 #define THRESHOLD_PX 3.0
 #define FLAT 0.8           /* of the places of one geometry, above which a simpler one is all there is */
 #define CALIBRATED 0.95    /* of the places of a fundamental matrix: with fewer, the cameras are wrong */
@@ -23,6 +24,7 @@ typedef struct verify_job {
     const kb_features *a, *b;
     const kb_verify_options *o;
     int32_t plane; /* places of a homography that are asked for in any case */
+    const kb_verification *other; /* of a look that verified the pair; this one has to have more places. NULL: none */
     kb_workspace *ws;
     kb_match *kept;
     size_t n, candidates;
@@ -32,7 +34,7 @@ typedef struct verify_job {
 
 typedef struct verify_try {
     kb_geometry geometry;
-    bool good;
+    bool found, asked, good; /* by the fit; whether the inliers have been looked at, and what came of it */
     uint8_t *inliers;
     int32_t distinct;
     kb_fit_report fit;
@@ -60,7 +62,7 @@ static kb_status try_geometry(const verify_job *job, kb_geometry geometry, verif
     o.threshold = threshold_of(job->o, geometry);
     o.quality = job->quality;
     o.seed = job->o->seed;
-    o.max_iterations = SAMPLES;
+    o.max_iterations = job->other ? MORE_SAMPLES : SAMPLES;
     o.candidates = job->candidates;
     o.looks = looks_of(job->o);
     if (geometry == KB_GEOMETRY_ESSENTIAL || geometry == KB_GEOMETRY_ROTATION) {
@@ -71,18 +73,28 @@ static kb_status try_geometry(const verify_job *job, kb_geometry geometry, verif
     if (!out->inliers) return KB_E_MEMORY;
     memset(out->inliers, 0, job->n);
     kb_status status = kb_fit(job->points, job->n, &o, job->ws, out->inliers, &out->fit, NULL);
-    out->good = status == KB_OK && out->fit.result == KB_FIT_FOUND && out->fit.places >= job->o->min_places &&
-                kbi_pair_distinct(job->a, job->b, job->kept, out->inliers, job->n, &out->distinct);
+    out->found = status == KB_OK && out->fit.result == KB_FIT_FOUND && out->fit.places >= job->o->min_places;
+    out->asked = out->good = false;
     return status;
+}
+
+/* Looks at the inliers when it is asked for the first time: that costs as much as the fit. */
+static bool is_good(const verify_job *job, verify_try *t)
+{
+    if (!t->asked)
+        t->good = t->found && kbi_pair_distinct(job->a, job->b, job->kept, t->inliers, job->n, &t->distinct);
+    t->asked = true;
+    return t->good;
 }
 
 /* ---- the choice ---- */
 
 /* Replaces `best` by another geometry where that one is good and best is not, or has fewer than `share` of its
  * places. */
-static void prefer(const verify_try *other, double share, verify_try *best)
+static void prefer(const verify_job *job, verify_try *other, double share, verify_try *best)
 {
-    if (other->good && (!best->good || other->fit.places >= share * best->fit.places)) *best = *other;
+    bool enough = other->fit.places >= share * best->fit.places;
+    if (other->found && (enough || !is_good(job, best)) && is_good(job, other)) *best = *other;
 }
 
 /* A homography, or an epipolar geometry where that explains clearly more, as COLMAP asks. */
@@ -90,15 +102,15 @@ static kb_status choose_plane_or_solid(const verify_job *job, verify_try *best)
 {
     verify_try other;
     kb_status status = try_geometry(job, KB_GEOMETRY_HOMOGRAPHY, best);
-    if (best->fit.places < job->plane) best->good = false;
-    if (status != KB_OK || (job->plane > 0 && !best->good)) return status;
+    if (best->fit.places < job->plane) best->found = false;
+    if (status != KB_OK || (job->plane > 0 && !is_good(job, best))) return status;
     if (job->o->camera_a) {
         status = try_geometry(job, KB_GEOMETRY_ESSENTIAL, &other);
-        if (status == KB_OK) prefer(&other, 1 / FLAT, best);
+        if (status == KB_OK) prefer(job, &other, 1 / FLAT, best);
     }
     bool calibrated = best->geometry == KB_GEOMETRY_ESSENTIAL;
     if (status == KB_OK) status = try_geometry(job, KB_GEOMETRY_FUNDAMENTAL, &other);
-    if (status == KB_OK) prefer(&other, 1 / (calibrated ? CALIBRATED : FLAT), best);
+    if (status == KB_OK) prefer(job, &other, 1 / (calibrated ? CALIBRATED : FLAT), best);
     return status;
 }
 
@@ -108,11 +120,15 @@ static kb_status choose_geometry(const verify_job *job, verify_try *best)
     verify_try other;
     kb_geometry wanted = job->o->geometry;
     kb_status status = choose_plane_or_solid(job, best);
-    if (status != KB_OK || !best->good || wanted == best->geometry) return status;
-    if (wanted) return try_geometry(job, wanted, best);
+    if (status != KB_OK || !is_good(job, best) || wanted == best->geometry) return status;
+    if (wanted) {
+        status = try_geometry(job, wanted, best);
+        is_good(job, best);
+        return status;
+    }
     if (!job->o->camera_a || best->geometry != KB_GEOMETRY_HOMOGRAPHY) return KB_OK;
     status = try_geometry(job, KB_GEOMETRY_ROTATION, &other);
-    if (status == KB_OK) prefer(&other, FLAT, best);
+    if (status == KB_OK) prefer(job, &other, FLAT, best);
     return status;
 }
 
@@ -140,6 +156,19 @@ static void mark_matches(const verify_job *job, const verify_try *best, const kb
     }
 }
 
+/* What the second look at a verified pair has. Where the first saw depth, this one need not look for a plane; and where
+ * it has no more matches than that had places, for nothing. */
+static kb_status choose_more(const verify_job *job, verify_try *best)
+{
+    kb_status status = KB_OK;
+    if (job->n <= (size_t)job->other->places) return KB_OK;
+    if (is_epipolar(job->other->geometry)) status = try_geometry(job, job->other->geometry, best);
+    else status = choose_geometry(job, best);
+    if (best->fit.places <= job->other->places) best->found = best->good = false;
+    if (status == KB_OK) is_good(job, best);
+    return status;
+}
+
 static bool matches_allocate(verify_job *job, size_t n)
 {
     job->kept = kbi_workspace_array(job->ws, n, sizeof *job->kept);
@@ -150,33 +179,38 @@ static bool matches_allocate(verify_job *job, size_t n)
 
 static kb_status fit_matches(verify_job *job, const kb_match *matches, size_t n, uint8_t *marks, kb_verification *out)
 {
-    verify_try best = {.good = false};
+    verify_try best = {.found = false};
     if (!matches_allocate(job, n)) return KB_E_MEMORY;
     kb_status status = kb_filter(job->a, job->b, matches, n, NULL, job->ws, job->kept, &job->n, NULL);
     if (status == KB_OK) status = kb_match_points(job->a, job->b, job->kept, job->n, job->points, job->quality, NULL);
-    if (status == KB_OK && job->n > 0) status = choose_geometry(job, &best);
+    if (status == KB_OK && job->n > 0) status = (job->other ? choose_more : choose_geometry)(job, &best);
     if (status != KB_OK) return status;
     mark_matches(job, &best, matches, n, marks);
     fill_verification(&best, out);
     return KB_OK;
 }
 
+static kb_status verify_rows(verify_job *job, kb_match *matches, uint8_t *marks, size_t *n, kb_verification *out)
+{
+    kb_match_options o;
+    KB_INIT(o);
+    o.max_ratio = job->o->max_ratio;
+    o.max_distance = job->o->max_distance;
+    memset(out, 0, sizeof *out);
+    out->struct_size = sizeof *out;
+    size_t mark = kbi_workspace_mark(job->ws);
+    kb_status status = kb_match_features(job->a, job->b, &o, job->ws, matches, n, NULL);
+    out->candidates = job->candidates = status == KB_OK ? *n : 0;
+    if (status == KB_OK && *n > 0) status = fit_matches(job, matches, *n, marks, out);
+    kbi_workspace_rewind(job->ws, mark);
+    return status;
+}
+
 kb_status kbi_pair_verify(const kb_features *a, const kb_features *b, const kb_verify_options *options, int32_t plane,
                           kb_workspace *ws, kb_match *matches, uint8_t *marks, size_t *n, kb_verification *out)
 {
     verify_job job = {.a = a, .b = b, .o = options, .plane = plane, .ws = ws};
-    kb_match_options o;
-    KB_INIT(o);
-    o.max_ratio = options->max_ratio;
-    o.max_distance = options->max_distance;
-    memset(out, 0, sizeof *out);
-    out->struct_size = sizeof *out;
-    size_t mark = kbi_workspace_mark(ws);
-    kb_status status = kb_match_features(a, b, &o, ws, matches, n, NULL);
-    out->candidates = job.candidates = status == KB_OK ? *n : 0;
-    if (status == KB_OK && *n > 0) status = fit_matches(&job, matches, *n, marks, out);
-    kbi_workspace_rewind(ws, mark);
-    return status;
+    return verify_rows(&job, matches, marks, n, out);
 }
 
 /* ---- the public call ---- */
@@ -202,10 +236,12 @@ typedef struct verify_look {
 } verify_look;
 
 /* Drops the matches that the filter did not keep. */
-static kb_status take_look(verify_look *look, const kb_verify_options *o, kb_workspace *ws)
+static kb_status take_look(verify_look *look, const kb_verify_options *o, const kb_verification *other,
+                           kb_workspace *ws)
 {
     size_t n = 0, kept = 0;
-    kb_status status = kbi_pair_verify(&look->a, &look->b, o, 0, ws, look->matches, look->inliers, &n, &look->found);
+    verify_job job = {.a = &look->a, .b = &look->b, .o = o, .other = other, .ws = ws};
+    kb_status status = verify_rows(&job, look->matches, look->inliers, &n, &look->found);
     for (size_t i = 0; i < n && status == KB_OK; i++) {
         if (look->inliers[i] == KBI_MATCH_DROPPED) continue;
         look->matches[kept] = look->matches[i];
@@ -242,12 +278,12 @@ static bool upright_allocate(verify_look *look, kb_workspace *ws)
 static kb_status take_both(verify_look *best, const kb_verify_options *o, kb_workspace *ws)
 {
     verify_look upright = *best;
-    kb_status status = take_look(best, o, ws);
+    kb_status status = take_look(best, o, NULL, ws);
     if (status != KB_OK || !best->found.verified) return status;
     if (!upright_allocate(&upright, ws) || !make_upright(&upright.a, o->upright_a, ws) ||
         !make_upright(&upright.b, o->upright_b, ws))
         return KB_E_MEMORY;
-    status = take_look(&upright, o, ws);
+    status = take_look(&upright, o, &best->found, ws);
     if (status != KB_OK || upright.found.places <= best->found.places) return status;
     memcpy(best->matches, upright.matches, upright.found.count * sizeof *best->matches);
     memcpy(best->inliers, upright.inliers, upright.found.count);
@@ -297,7 +333,7 @@ kb_status kb_pair_verify(const kb_features *a, const kb_features *b, const kb_ve
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     verify_look look = {.a = f[0], .b = f[1], .matches = matches, .inliers = inliers};
     size_t mark = kbi_workspace_mark(ws);
-    status = (o.upright_a ? take_both : take_look)(&look, &o, ws);
+    status = o.upright_a ? take_both(&look, &o, ws) : take_look(&look, &o, NULL, ws);
     if (status == KB_OK) KBI_STRUCT_WRITE(kb_verification, out, &look.found);
     return kbi_workspace_end(ws, mark, &local, status, "rows, row_bytes, pair", error);
 }

@@ -19,6 +19,7 @@ typedef struct kernel_tier {
 #        define TIERS(module) TIERS_BELOW_512(module)
 #    endif
 #    define FIT_TIERS TIER_AVX2(fit), TIER_C(fit)
+#    define ALIGN_TIERS TIER_AVX2(align), TIER_C(align)
 #else
 #    if defined(KBI_AARCH64)
 #        define TIERS(module) {"neon", KBI_CPU_NEON, &kbi_##module##_kernels_neon}, TIER_C(module)
@@ -28,6 +29,7 @@ typedef struct kernel_tier {
 #    else
 #        define TIERS(module) TIER_C(module)
 #    endif
+#    define ALIGN_TIERS TIER_C(align)
 #    ifndef FIT_TIERS
 #        define FIT_TIERS TIER_C(fit)
 #    endif
@@ -40,6 +42,7 @@ static const kernel_tier boxes_tiers[] = {TIERS(boxes)};
 static const kernel_tier sift_tiers[] = {TIERS(sift)};
 static const kernel_tier match_tiers[] = {TIERS(match)};
 static const kernel_tier fit_tiers[] = {FIT_TIERS};
+static const kernel_tier align_tiers[] = {ALIGN_TIERS};
 
 static const void *table_for(const kernel_tier *tier, uint32_t cpu_flags)
 {

@@ -11,10 +11,12 @@
 #include "detect/kernels.h"
 #include "fit/kernels.h"
 #include "image/kernels.h"
+#include "match/align_kernels.h"
 #include "match/kernels.h"
 
 /* MODULE(module) for every table. */
-#define KBI_KERNEL_MODULES(MODULE) MODULE(image) MODULE(detect) MODULE(boxes) MODULE(sift) MODULE(match) MODULE(fit)
+#define KBI_KERNEL_MODULES(MODULE) MODULE(image) MODULE(detect) MODULE(boxes) MODULE(sift) MODULE(match) MODULE(fit)   \
+    MODULE(align)
 
 /* The tables of all modules, for tests and benchmarks. */
 typedef struct kbi_kernels {
@@ -26,7 +28,8 @@ kbi_kernels kbi_kernels_for(uint32_t cpu_flags);
 /* SLOT(module, slot) for every slot. */
 #define KBI_KERNEL_SLOTS(SLOT)                                                                                         \
     KBI_IMAGE_KERNEL_SLOTS(SLOT) KBI_DETECT_KERNEL_SLOTS(SLOT) KBI_BOXES_KERNEL_SLOTS(SLOT)                            \
-    KBI_SIFT_KERNEL_SLOTS(SLOT) KBI_MATCH_KERNEL_SLOTS(SLOT) KBI_FIT_KERNEL_SLOTS(SLOT)
+    KBI_SIFT_KERNEL_SLOTS(SLOT) KBI_MATCH_KERNEL_SLOTS(SLOT) KBI_FIT_KERNEL_SLOTS(SLOT)                                 \
+    KBI_ALIGN_KERNEL_SLOTS(SLOT)
 
 #define KBI_TABLES_FOR(set)                                                                                            \
     KBI_EXTERN const kbi_image_kernels kbi_image_kernels_##set;                                                        \
@@ -41,6 +44,7 @@ kbi_kernels kbi_kernels_for(uint32_t cpu_flags);
 KBI_TABLES_FOR(sse4);
 KBI_TABLES_FOR(avx2);
 KBI_EXTERN const kbi_fit_kernels kbi_fit_kernels_avx2;
+KBI_EXTERN const kbi_align_kernels kbi_align_kernels_avx2;
 KBI_STATIC __typeof__(kbi_hamming_block) kbi_hamming_few_sse4; /* for few or long rows */
 KBI_KERNEL_OF(match, hamming_listed, sse4);
 KBI_KERNEL_OF(match, hamming_nearest, sse4);

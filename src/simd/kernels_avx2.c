@@ -7,6 +7,7 @@
 
 #    define KBI_VEC_AVX2
 #    include "simd/templates.h"
+#    include "simd/tmpl_align.h"
 #    include "simd/tmpl_blur.h"
 #    include "simd/tmpl_circle.h"
 #    include "simd/tmpl_filter.h"
@@ -39,5 +40,6 @@ const kbi_match_kernels kbi_match_kernels_avx2 = {
 };
 
 const kbi_fit_kernels kbi_fit_kernels_avx2 = {OWN(transfer_sums)};
+const kbi_align_kernels kbi_align_kernels_avx2 = {OWN(align_samples)};
 
 #endif

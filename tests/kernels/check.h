@@ -29,7 +29,7 @@ void same(const char *what, const void *expected, const void *found, size_t size
         CHECK(fast_scores) CHECK(corners) CHECK(gradient) CHECK(blur) CHECK(hessian) CHECK(extrema)                    \
         CHECK(directions) CHECK(hamming) CHECK(hamming_many) CHECK(hamming_listed) CHECK(hamming_nearest)              \
         CHECK(hamming_near) CHECK(list_circle)                                                                         \
-        CHECK(filter_block) CHECK(transfer_sums)
+        CHECK(filter_block) CHECK(transfer_sums) CHECK(align_samples)
 #define DECLARE_CHECK(name) void check_##name(const kbi_kernels *c, const kbi_kernels *t);
 CHECKS(DECLARE_CHECK)
 

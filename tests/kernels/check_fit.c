@@ -39,3 +39,38 @@ void check_transfer_sums(const kbi_kernels *c, const kbi_kernels *t)
         guard_reset();
     }
 }
+
+/* Lattices turned and deformed any way, some of whose outermost samples are at the edge of what may be read. */
+void check_align_samples(const kbi_kernels *c, const kbi_kernels *t)
+{
+    for (uint32_t i = 0; i < 300; i++) {
+        const int32_t step = 65536 / (1 + (int32_t)below(4));
+        kbi_lattice l = {.x = (int32_t)below(65536), .y = (int32_t)below(65536)};
+        for (int k = 0; k < 2; k++) {
+            l.right[k] = (int32_t)below(2 * (uint32_t)step) - step;
+            l.down[k] = (int32_t)below(2 * (uint32_t)step) - step;
+        }
+        int32_t least[2] = {0, 0}, most[2] = {0, 0}; /* whole pixels of the corners */
+        for (int corner = 0; corner < 4; corner++) {
+            int32_t across = corner & 1 ? KBI_ALIGN_SIDE - 1 : 0, along = corner & 2 ? KBI_ALIGN_SIDE - 1 : 0;
+            for (int k = 0; k < 2; k++) {
+                int32_t at = ((k ? l.y : l.x) + across * l.right[k] + along * l.down[k]) >> 16;
+                if (at < least[k]) least[k] = at;
+                if (at > most[k]) most[k] = at;
+            }
+        }
+        l.px = -least[0];
+        l.py = -least[1];
+        l.width = most[0] - least[0] + KBI_LATTICE_REACH + 1;
+        l.height = most[1] - least[1] + 2;
+        l.stride = l.width;
+        uint8_t *pixels = guarded((size_t)l.width * (size_t)l.height);
+        for (int32_t k = 0; k < l.width * l.height; k++) pixels[k] = i < 20 ? 255 : (uint8_t)below(256);
+        l.data = pixels;
+        int16_t expected[KBI_ALIGN_SIDE * KBI_ALIGN_SIDE], found[KBI_ALIGN_SIDE * KBI_ALIGN_SIDE];
+        c->align->align_samples(&l, expected);
+        t->align->align_samples(&l, found);
+        same("align_samples", expected, found, sizeof expected);
+        guard_reset();
+    }
+}

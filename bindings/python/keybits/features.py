@@ -232,14 +232,15 @@ FeaturesLike = Union[Features, RowsLike]
 
 def detect(image: ImageLike, detector: Union[str, Detector] = DEFAULT_DETECTOR, max_keypoints: Optional[int] = None,
            mask: Optional[ImageLike] = None, *, white: int = 0) -> Keypoints:
-    """Keypoints of an image (uint8 or uint16, gray or RGB), strongest first; 2000 unless told."""
+    """Keypoints of an image (uint8 or uint16, gray or RGB), strongest first, 2000 by
+    default."""
     return detector_of(detector, max_keypoints).detect(image, mask, white=white)
 
 
 def orient(image: ImageLike, keypoints: KeypointsLike, rule: str = "default", scale: Union[float, str] = "orb", *,
            white: int = 0) -> Tuple[Keypoints, npt.NDArray[np.float32]]:
-    """A copy of keypoints with angles by a rule ("gradient", the default; "centroid"; "none"), and how sure each is, 0
-    to 1. scale is the detector's name or its preset."""
+    """A copy of keypoints with angles by a rule ("gradient", the default; "centroid"; "none"), and the confidence in
+    each, 0 to 1. scale is the detector's name or its preset."""
     _known(rule, _ORIENTATIONS, "orientation")
     view, alive = image_view(image, white)
     turned = keypoint_array(keypoints).copy()
@@ -253,8 +254,8 @@ def orient(image: ImageLike, keypoints: KeypointsLike, rule: str = "default", sc
 
 def deviations(image: ImageLike, keypoints: KeypointsLike, detector: Union[str, Detector] = DEFAULT_DETECTOR, *,
                white: int = 0) -> npt.NDArray[np.float32]:
-    """The standard deviation of the place of each keypoint along either axis, in px: what bundle adjustment weighs
-    residuals by. keypoints are those that the detector found in the image; -1 for one that is not in it."""
+    """The standard deviation of the place of each keypoint along either axis, in px, by which bundle adjustment weighs
+    residuals. keypoints are those that the detector found in the image; -1 for one that is not in it."""
     view, alive = image_view(image, white)
     places = keypoint_array(keypoints)
     sigma = np.zeros(len(places), np.float32)
@@ -377,13 +378,14 @@ def _describe_patches(model: Model, patches: npt.NDArray[np.uint8], rows: Any) -
 
 def sample_patches(image: ImageLike, keypoints: KeypointsLike, scale: Union[float, str] = "orb", *,
                    white: int = 0) -> npt.NDArray[np.uint8]:
-    """The 32 x 32 patches of keypoints, upright and scaled by their angle and size."""
+    """The 32 x 32 patches of keypoints, turned upright by the angle and scaled by the size of each keypoint."""
     return _sample("patch", "sample_patches", (32, 32), image, keypoints, scale, white)
 
 
 def sample_octaves(image: ImageLike, keypoints: KeypointsLike, scale: Union[float, str] = "orb", *,
                    white: int = 0) -> npt.NDArray[np.uint8]:
-    """What BAG describes: n x 4 x 16 x 16, the region of a keypoint and its middle half, quarter and eighth, upright.
+    """The samples that BAG describes: n x 4 x 16 x 16, the region of a keypoint and its middle half, quarter and eighth,
+    upright.
 
     The region is scale x size wide; a model takes its support times as much: `sample_octaves(image, keypoints,
     model.scale("orb") * model.support)`."""
@@ -405,7 +407,7 @@ def _sample(sampler: str, name: str, shape: Tuple[int, ...], image: Any, keypoin
 def detect_and_compute(image: ImageLike, detector: Union[str, Detector] = DEFAULT_DETECTOR,
                        model: Union[Model, str, None] = None, max_keypoints: Optional[int] = None,
                        mask: Optional[ImageLike] = None, *, white: int = 0, with_deviations: bool = False) -> Features:
-    """Keypoints and descriptors of an image in one call; 2000 unless told. with_deviations fills Features.deviations.
+    """Keypoints, 2000 by default, and descriptors of an image in one call. with_deviations fills Features.deviations.
 
     >>> f = keybits.detect_and_compute(gray)
     >>> f.keypoints["x"], f.descriptors.shape

@@ -62,7 +62,7 @@ class Camera(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """What fit found. `model` is None, and `inliers` all False, when there is no geometry: `result` says why."""
+    """The result of fit. `model` is None, and `inliers` all False, when there is no geometry: `result` says why."""
     model: Optional[Matrix]                  # 3 x 3
     inliers: npt.NDArray[np.bool_]           # one per match
     result: str                              # "found", "too few pairs", "degenerate", "not found"
@@ -160,10 +160,10 @@ def fit(points_a: npt.ArrayLike, points_b: npt.ArrayLike, geometry: str = "homog
     """Fits a geometry to n x 2 points of two images.
 
     geometry: "homography", "fundamental", "similarity", "affine", and with a camera "essential" and "rotation".
-    threshold in px (0: 3). quality: one number per pair, lower is better (the match distance); PROSAC tries the best
-    first. Without it pairs are taken as given best first. deviations: the standard deviation of the error of each pair,
-    in any unit; errors count by it, and threshold is that of the median pair, 0.8 to 4 times as large for others. 0: the
-    median's."""
+    threshold in px (0: 3; fundamental and essential 1). quality: one number per pair, lower is better (the match
+    distance); PROSAC tries the best first. Without it pairs are taken as given best first. deviations: the standard
+    deviation of the error of each pair, in any unit. The threshold holds for the median pair and is 0.8 to 4 times as
+    large for others, in proportion to their deviation; 0 counts as the median."""
     if geometry not in GEOMETRIES:
         raise KeybitsValueError(f"no geometry {geometry!r}; there are {', '.join(GEOMETRIES)}")
     a, b = _points(points_a, 2, "points_a"), _points(points_b, 2, "points_b")
@@ -201,7 +201,7 @@ def find_homography(keypoints_a: KeypointsLike, keypoints_b: KeypointsLike, matc
 
 
 def find_fundamental(keypoints_a: KeypointsLike, keypoints_b: KeypointsLike, matches: MatchesLike,
-                     threshold: float = 1.5, *, quality: Optional[npt.ArrayLike] = None,
+                     threshold: float = 0, *, quality: Optional[npt.ArrayLike] = None,
                      deviations: Optional[npt.ArrayLike] = None, confidence: float = 0, max_iterations: int = 0,
                      seed: int = 0, prosac: bool = True, candidates: int = 0) -> Fit:
     """The fundamental matrix between two images: `F` (3 x 3 or None) and `inliers`; otherwise as find_homography."""
@@ -210,7 +210,7 @@ def find_fundamental(keypoints_a: KeypointsLike, keypoints_b: KeypointsLike, mat
 
 
 def find_essential(keypoints_a: KeypointsLike, keypoints_b: KeypointsLike, matches: MatchesLike, camera: Camera,
-                   threshold: float = 1.5, *, camera_b: Optional[Camera] = None,
+                   threshold: float = 0, *, camera_b: Optional[Camera] = None,
                    quality: Optional[npt.ArrayLike] = None, deviations: Optional[npt.ArrayLike] = None,
                    confidence: float = 0, max_iterations: int = 0, seed: int = 0, prosac: bool = True, candidates: int = 0) -> Fit:
     """The essential matrix and the relative pose: `E`, `rotation`, `translation` (unit length) and `inliers`; otherwise

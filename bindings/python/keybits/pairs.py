@@ -20,7 +20,7 @@ _LOOKS = {"upright": _abi.KB_LOOK_UPRIGHT, "oriented": _abi.KB_LOOK_ORIENTED, "r
 
 @dataclass(frozen=True)
 class Pair:
-    """What match_images found. Matches are row numbers of the keypoints, `fit.inliers` has a bool per match."""
+    """The result of match_images. Matches are row numbers of the keypoints, `fit.inliers` has a bool per match."""
     keypoints_a: Keypoints
     keypoints_b: Keypoints
     matches: Matches

@@ -84,8 +84,8 @@ class PointTracker(Owner):
         self.max_points = max_points or 300
 
     def add(self, frame: ImageLike, mask: Optional[ImageLike] = None) -> Tracks:
-        """The points of the next frame: those of before that were found again, in their order, then new ones. mask: uint8
-        or bool, hides where it is 0."""
+        """The points of the next frame: the last points that were found again, in their order, then new points. mask:
+        uint8 or bool, hides where it is 0."""
         view, alive = image_view(frame)
         if isinstance(mask, np.ndarray) and mask.dtype == np.bool_:
             mask = mask.view(np.uint8)

@@ -205,6 +205,9 @@ def test_fit_deviations():
     for find, options in ((keybits.find_homography, {"threshold": 1}), (keybits.find_fundamental, {}),
                           (lambda *given, **o: keybits.find_essential(*given, camera, **o), {})):
         ones, none = (find(*keypoints, matches, deviations=d, **options) for d in (np.ones(120), None))
+        if not options: # the thresholds of kb_fit
+            usual = keybits.fit(a, b, none.geometry, quality=np.zeros(120), camera=camera)
+            assert np.array_equal(usual.inliers, none.inliers)
         assert ones.result == none.result and np.array_equal(ones.inliers, none.inliers)
         for wrong, words in ((noise[1:], "one number per match, 120"), (-noise, "not negative"),
                              (np.full(120, np.nan), "finite"), (np.full(120, np.inf), "finite"), ("x" * 120, None)):
