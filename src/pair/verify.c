@@ -229,7 +229,8 @@ typedef struct verify_look {
 } verify_look;
 
 /* Drops the matches that the filter did not keep. */
-static kb_status take_look(verify_look *look, const kb_verify_options *o, const kb_verification *other, kb_workspace *ws)
+static kb_status take_look(verify_look *look, const kb_verify_options *o, const kb_verification *other,
+                           kb_workspace *ws)
 {
     size_t n = 0, kept = 0;
     verify_job job = {.a = &look->a, .b = &look->b, .o = o, .other = other, .ws = ws};
