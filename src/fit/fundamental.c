@@ -18,6 +18,8 @@
 
 #include "fit/fit.h"
 
+#define TOGETHER 16 /* errors of pairs that are computed at once */
+
 void kbi_fit_products(const fit_pairs *pairs, int32_t s, double a[9])
 {
     double x1 = pairs->x1[s], y1 = pairs->y1[s], x2 = pairs->x2[s], y2 = pairs->y2[s];
@@ -210,11 +212,24 @@ static inline double slope2(sampson p)
     return (p.lx * p.lx + p.ly * p.ly) + (p.mx * p.mx + p.my * p.my);
 }
 
+/* NaN when both points are epipoles: never an inlier. */
+static inline double sampson_error(const double *f, const fit_pairs *pairs, int32_t i)
+{
+    sampson p = sampson_at(f, pairs->x1[i], pairs->y1[i], pairs->x2[i], pairs->y2[i]);
+    return p.e * p.e / slope2(p);
+}
+
 void kbi_fit_sampson_errors(const double *f, const fit_pairs *pairs, int32_t from, int32_t to, double *error2)
 {
-    for (int32_t i = from; i < to; i++) {
-        sampson p = sampson_at(f, pairs->x1[i], pairs->y1[i], pairs->x2[i], pairs->y2[i]);
-        error2[i - from] = p.e * p.e / slope2(p); /* NaN when both points are epipoles: never an inlier */
+    for (int32_t i = from; i < to; i += TOGETHER) {
+        double found[TOGETHER]; /* which overlaps no input, and is of fixed length, for compilers that vectorise */
+        const int32_t first = i + TOGETHER <= to ? i : to - TOGETHER;
+        if (first < from) {
+            for (; i < to; i++) error2[i - from] = sampson_error(f, pairs, i);
+            return;
+        }
+        for (int32_t k = 0; k < TOGETHER; k++) found[k] = sampson_error(f, pairs, first + k);
+        memcpy(error2 + (first - from), found, sizeof found);
     }
 }
 

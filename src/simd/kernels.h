@@ -28,7 +28,7 @@ kbi_kernels kbi_kernels_for(uint32_t cpu_flags);
 /* SLOT(module, slot) for every slot. */
 #define KBI_KERNEL_SLOTS(SLOT)                                                                                         \
     KBI_IMAGE_KERNEL_SLOTS(SLOT) KBI_DETECT_KERNEL_SLOTS(SLOT) KBI_BOXES_KERNEL_SLOTS(SLOT)                            \
-    KBI_SIFT_KERNEL_SLOTS(SLOT) KBI_MATCH_KERNEL_SLOTS(SLOT) KBI_FIT_KERNEL_SLOTS(SLOT)                                 \
+    KBI_SIFT_KERNEL_SLOTS(SLOT) KBI_MATCH_KERNEL_SLOTS(SLOT) KBI_FIT_KERNEL_SLOTS(SLOT)                                \
     KBI_ALIGN_KERNEL_SLOTS(SLOT)
 
 #define KBI_TABLES_FOR(set)                                                                                            \
