@@ -16,7 +16,7 @@ static inline void kbi_integrate(const uint8_t *bytes, const uint16_t *words, in
     for (int32_t y = 0, i = 0; y < side; y++) {
         uint16_t *to = sums + (y + 1) * width + 1, run = 0;
         for (int32_t x = 0; x < side; x++, i++) {
-            run = (uint16_t)(run + (bytes ? bytes[i] : words[i]));
+            run = (uint16_t)(run + (words ? words[i] : bytes[i]));
             to[x] = (uint16_t)(to[x - width] + run);
         }
         to[-1] = 0;

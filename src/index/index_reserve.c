@@ -22,7 +22,7 @@ static kb_status limits_read(kb_index_limits *l, const kb_index_limits *given, k
 
 static kb_status measure(const kb_index_limits *given, size_t *payload, kb_error *error)
 {
-    kb_index_limits l;
+    kb_index_limits l = {.struct_size = 0};
     kb_index_query_options query;
     kb_loop_options loop;
     kb_workspace workspace;
