@@ -40,8 +40,6 @@ bool pipeline_open(pipeline *p, const pipeline_options *options, const kb_model 
     KB_INIT(p->info);
     if (status == KB_OK && model) status = kb_model_get_info(model, &p->info);
     if (status != KB_OK) return io_fail(error, "%s", kb_status_string(status));
-    bool epipolar = o->geometry == KB_GEOMETRY_FUNDAMENTAL || o->geometry == KB_GEOMETRY_ESSENTIAL;
-    if (o->threshold == 0 && o->refine && !epipolar) o->threshold = REFINED_PX;
     if (o->detect.detector == 0) o->detect.detector = kb_detector_at(0);
     if (!o->preset) o->preset = kb_name(KB_NAMES_DETECTOR, o->detect.detector);
     p->orient_scale = o->scale == 0 ? kb_model_scale(NULL, o->preset) : o->scale;
@@ -241,12 +239,14 @@ static kb_match_options match_options_of(const pipeline *p)
     return o;
 }
 
-static kb_fit_options fit_options_of(const pipeline *p)
+static kb_fit_options fit_options_of(const pipeline *p, kb_geometry geometry)
 {
+    bool epipolar = geometry == KB_GEOMETRY_FUNDAMENTAL || geometry == KB_GEOMETRY_ESSENTIAL;
     kb_fit_options o;
     KB_INIT(o);
-    o.geometry = p->options.geometry;
+    o.geometry = geometry;
     o.threshold = p->options.threshold;
+    if (o.threshold == 0 && p->options.refine && !epipolar && geometry != KB_GEOMETRY_ANY) o.threshold = REFINED_PX;
     o.seed = p->options.seed;
     if (p->options.cameras[0].struct_size) o.camera1 = &p->options.cameras[0];
     if (p->options.cameras[1].struct_size) o.camera2 = &p->options.cameras[1];
@@ -261,9 +261,9 @@ static kb_status points_of(const features *a, const features *b, pipeline_result
     return kb_match_points(&fa, &fb, result->matches, result->count, result->pairs, quality, NULL);
 }
 
-static kb_status fit_pairs(const pipeline *p, const float *quality, pipeline_result *result)
+static kb_status fit_pairs(const pipeline *p, kb_geometry geometry, const float *quality, pipeline_result *result)
 {
-    kb_fit_options o = fit_options_of(p);
+    kb_fit_options o = fit_options_of(p, geometry);
     KB_INIT(result->fit);
     if (p->options.no_fit) return KB_OK;
     o.quality = quality;
@@ -289,7 +289,7 @@ static kb_status match_and_fit(const pipeline *p, const features *a, const featu
     result->ms_match = ms_since(start);
     float *quality = io_alloc(result->count, sizeof *quality);
     if (status == KB_OK) status = points_of(a, b, result, quality);
-    if (status == KB_OK) status = fit_pairs(p, quality, result);
+    if (status == KB_OK) status = fit_pairs(p, p->options.geometry, quality, result);
     free(quality);
     return status;
 }
@@ -309,7 +309,7 @@ static kb_status look_at(const pipeline *p, const kb_image *const images[2], fea
     size_t capacity = (size_t)p->options.detect.max_keypoints;
     kb_detect_options detect = p->options.detect;
     const kb_match_options match = match_options_of(p);
-    const kb_fit_options fit = fit_options_of(p);
+    const kb_fit_options fit = fit_options_of(p, p->options.geometry);
     kb_pair_options o;
     kb_pair pair;
     kb_features sides[2];
@@ -363,6 +363,8 @@ bool pipeline_refine(const pipeline *p, const features *a, const features *b, co
                      pipeline_result *result, io_error *error)
 {
     double start = io_clock_seconds();
+    bool found = !p->options.no_fit && result->fit.result == KB_FIT_FOUND;
+    kb_geometry geometry = found ? result->fit.geometry : p->options.geometry; /* any: the one that was found */
     kb_refine_options o;
     KB_INIT(o);
     o.scale = p->orient_scale;
@@ -375,7 +377,7 @@ bool pipeline_refine(const pipeline *p, const features *a, const features *b, co
     result->ms_refine = ms_since(start);
     float *quality = io_alloc(result->count, sizeof *quality);
     for (size_t i = 0; i < result->count; i++) quality[i] = result->matches[i].distance;
-    if (status == KB_OK) status = fit_pairs(p, quality, result);
+    if (status == KB_OK) status = fit_pairs(p, geometry, quality, result);
     free(quality);
     return status == KB_OK || io_fail(error, "refining failed: %s", kb_status_string(status));
 }
@@ -433,7 +435,7 @@ static void model_to_file(double m[9], kb_geometry geometry, const io_grid files
     for (int i = 0; i < 9 && scale != 0; i++) m[i] /= scale;
 }
 
-void pipeline_result_to_file(pipeline_result *result, kb_geometry geometry, const io_grid files[2])
+void pipeline_result_to_file(pipeline_result *result, const io_grid files[2])
 {
     for (size_t i = 0; i < result->count; i++) {
         kb_point_pair *p = &result->pairs[i];
@@ -441,7 +443,7 @@ void pipeline_result_to_file(pipeline_result *result, kb_geometry geometry, cons
         io_grid_to_file(&files[1], &p->x2, &p->y2);
     }
     result->fit.rms *= (files[1].step_x + files[1].step_y) / 2;
-    if (result->fit.result == KB_FIT_FOUND) model_to_file(result->fit.model, geometry, files);
+    if (result->fit.result == KB_FIT_FOUND) model_to_file(result->fit.model, result->fit.geometry, files);
 }
 
 void pipeline_result_free(pipeline_result *result)

@@ -30,8 +30,8 @@ typedef struct pipeline_options {
     int32_t looks;  /* of pipeline_match_images; 0: as kb_pair_options has them */
     bool no_fit; /* matches are all that is wanted */
     kb_geometry geometry;
-    kb_camera cameras[2]; /* for essential and rotation; struct_size 0: not given, the second is the first */
-    double threshold; /* px; 0: that of kb_fit, up to 1.5 for refined points */
+    kb_camera cameras[2]; /* for essential, rotation and any; struct_size 0: not given, the second is the first */
+    double threshold; /* px; 0: kb_fit's, of homographies and the like through refined points 1.5 */
     uint64_t seed;
 } pipeline_options;
 
@@ -96,7 +96,7 @@ bool pipeline_match_images(const pipeline *p, const kb_image *const images[2], f
 bool pipeline_refine(const pipeline *p, const features *a, const features *b, const kb_image *const images[2],
                      pipeline_result *result, io_error *error);
 /* Points, geometry and error of two pictures that were shrunk when they were read, in pixels of their files. */
-void pipeline_result_to_file(pipeline_result *result, kb_geometry geometry, const io_grid files[2]);
+void pipeline_result_to_file(pipeline_result *result, const io_grid files[2]);
 void pipeline_result_free(pipeline_result *result);
 
 #endif

@@ -123,8 +123,9 @@ export interface Camera {
   /** A fisheye lens, with k1 to k4. */
   fisheye?: boolean;
 }
-/** "essential" and "rotation" need a camera. */
-export type Geometry = "homography" | "fundamental" | "similarity" | "affine" | "essential" | "rotation";
+/** "essential" and "rotation" need a camera. "any" is a homography, or where an epipolar geometry has clearly more
+ * places, that one: fundamental, with a camera essential. */
+export type Geometry = "homography" | "fundamental" | "similarity" | "affine" | "essential" | "rotation" | "any";
 export interface FitOptions {
   geometry?: Geometry;
   /** Largest error of an inlier, px; by default 3, for fundamental and essential 1. */
@@ -141,6 +142,8 @@ export interface Fit {
   found: boolean;
   /** "found", or why not. */
   result: string;
+  /** Of the model: with "any" the one that was found. */
+  geometry: Exclude<Geometry, "any">;
   /** 3 x 3, row major, from the first image to the second; zeros when nothing was found. */
   model: Float64Array;
   /** One byte per match. */
@@ -168,7 +171,7 @@ export function refind(template: Features, frame: Features, h: ArrayLike<number>
 export type Look = "upright" | "oriented" | "rotated" | "warped" | "guided";
 export interface PairOptions extends DetectOptions, Omit<FitOptions, "geometry" | "deviations"> {
   model?: string | Model;
-  /** By default "homography"; "none": matches alone. */
+  /** By default "any"; "none": matches alone. */
   geometry?: Geometry | "none";
   /** The looks that may be tried; by default all but "guided". */
   looks?: readonly Look[];

@@ -340,7 +340,7 @@ export class Features extends Handle {
 
 // ------------------------------------------------------------------------------------------------ matching, geometry
 
-const GEOMETRIES = { homography: 1, fundamental: 2, similarity: 3, affine: 4, essential: 5, rotation: 6 };
+const GEOMETRIES = { homography: 1, fundamental: 2, similarity: 3, affine: 4, essential: 5, rotation: 6, any: 7 };
 
 /** The columns of n matches of the library. */
 function readMatches(rows, count, allocate) {
@@ -364,10 +364,11 @@ export function match(a, b, options = {}) {
   });
 }
 
-const FIT_NUMBERS = 25; // inliers, places, iterations, rms, matrix, rotation, translation: as shim.c writes them
+const FIT_NUMBERS = 26; // inliers, places, iterations, rms, matrix, rotation, translation, geometry: as shim.c writes them
 
 function fitResult(result, numbers, inliers) {
-  return { found: result === 0, result: text(wasm.web_fit_result_name(result)), model: numbers.slice(4, 13),
+  return { found: result === 0, result: text(wasm.web_fit_result_name(result)),
+    geometry: Object.keys(GEOMETRIES)[numbers[25] - 1], model: numbers.slice(4, 13),
     rotation: numbers.slice(13, 22), translation: numbers.slice(22, 25), inliers, inlierCount: numbers[0],
     places: numbers[1], iterations: numbers[2], rms: numbers[3] };
 }
@@ -388,7 +389,7 @@ const FIT_OPTIONS = ["geometry", "threshold", "seed", "camera", "camera2"];
 /** The options of a fit as numbers, in the order of shim.c. */
 function fitNumbers(options) {
   const geometry = choice(GEOMETRIES, options.geometry ?? "homography", "geometry");
-  if (geometry >= GEOMETRIES.essential && !options.camera) refuse(`${options.geometry} needs a camera`);
+  if ([GEOMETRIES.essential, GEOMETRIES.rotation].includes(geometry) && !options.camera) refuse(`${options.geometry} needs a camera`);
   const cameras = [options.camera, options.camera && options.camera2].filter(Boolean)
     .map((camera, i) => cameraNumbers(camera, i ? "camera2" : "camera"));
   return Float64Array.of(geometry, number(options.threshold, 0, 1e9, "threshold"),
@@ -467,7 +468,7 @@ export function matchImages(imageA, imageB, options = {}) {
     "matchImages");
   const model = Handle.at(modelOf(options.model ?? "bag256"), Model);
   const [detecting, pictures] = [detectNumbers(options), [pixelsOf(imageA), pixelsOf(imageB)]];
-  const fitting = options.geometry === "none" ? null : fitNumbers(options);
+  const fitting = options.geometry === "none" ? null : fitNumbers({ geometry: "any", ...options });
   const looks = column(Array, options.looks ?? [], undefined, "looks")
     .reduce((bits, name) => bits | choice(looksOf(), name, "look"), 0);
   const matching = Float64Array.of(number(options.maxRatio, 0, 1, "maxRatio"),

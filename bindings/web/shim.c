@@ -363,8 +363,8 @@ static void fit_options(const double *numbers, web_fit_options *o)
     }
 }
 
-/* What keybits.js knows of a fit: inliers, places, iterations, rms, then matrix, rotation and translation. */
-#define FIT_NUMBERS 25
+/* What keybits.js knows of a fit: inliers, places, iterations, rms, then matrix, rotation, translation and geometry. */
+#define FIT_NUMBERS 26
 
 static void write_report(const kb_fit_report *report, double numbers[FIT_NUMBERS])
 {
@@ -375,6 +375,7 @@ static void write_report(const kb_fit_report *report, double numbers[FIT_NUMBERS
     memcpy(numbers + 4, report->model, sizeof report->model);
     memcpy(numbers + 13, report->rotation, sizeof report->rotation);
     memcpy(numbers + 22, report->translation, sizeof report->translation);
+    numbers[25] = report->geometry;
 }
 
 /* Returns a kb_fit_result, or a negative status. */

@@ -22,14 +22,13 @@ typedef struct match_job {
     features features[2];
     pipeline_times times[2];
     pipeline_result result;
-    kb_fit_report solid; /* a fundamental matrix of the same matches, beside a homography */
     double ms_read, ms_draw;
 } match_job;
 
 /* Words of a kb_geometry, from KB_GEOMETRY_HOMOGRAPHY on, and none. */
-enum { FIT_HOMOGRAPHY, FIT_FUNDAMENTAL, FIT_SIMILARITY, FIT_AFFINE, FIT_ESSENTIAL, FIT_ROTATION, FIT_NONE };
-static const char *const fits[] = {"homography", "fundamental", "similarity", "affine",
-                                   "essential",  "rotation",    "none",       NULL};
+enum { FIT_HOMOGRAPHY, FIT_FUNDAMENTAL, FIT_SIMILARITY, FIT_AFFINE, FIT_ESSENTIAL, FIT_ROTATION, FIT_ANY, FIT_NONE };
+static const char *const fits[] = {"homography", "fundamental", "similarity", "affine", "essential",
+                                   "rotation",   "any",         "none",       NULL};
 
 static bool fit_calibrated(const match_job *job) { return job->fit == FIT_ESSENTIAL || job->fit == FIT_ROTATION; }
 
@@ -38,8 +37,8 @@ static int match_check_cameras(const cli_common *common, const match_job *job)
     const kb_camera *cameras = job->pipeline.options.cameras;
     if (fit_calibrated(job) && !cameras[0].struct_size)
         return cli_usage_error(common, "--fit %s needs --camera fx,fy,cx,cy", fits[job->fit]);
-    if (!fit_calibrated(job) && (cameras[0].struct_size || cameras[1].struct_size))
-        return cli_usage_error(common, "--camera belongs to --fit essential and --fit rotation");
+    if (!fit_calibrated(job) && job->fit != FIT_ANY && (cameras[0].struct_size || cameras[1].struct_size))
+        return cli_usage_error(common, "--camera belongs to --fit essential, rotation and any");
     return CLI_DONE;
 }
 
@@ -68,8 +67,8 @@ static bool match_by_looks(const match_job *job)
 static int match_check(const cli_common *common, const match_job *job)
 {
     bool rows[2] = {features_is_rows_file(job->names[0]), features_is_rows_file(job->names[1])};
-    if (job->epilines && job->fit != FIT_FUNDAMENTAL)
-        return cli_usage_error(common, "--epilines belongs to --fit fundamental");
+    if (job->epilines && job->fit != FIT_FUNDAMENTAL && job->fit != FIT_ANY)
+        return cli_usage_error(common, "--epilines belongs to --fit fundamental and any");
     if (job->epilines && !job->draw) return cli_usage_error(common, "--epilines needs --draw");
     if (job->keypoints[0] && job->keypoints[1] && job->pipeline.options.detect.detector)
         return cli_usage_error(common, "keypoints are given: --detector has nothing to do");
@@ -157,34 +156,6 @@ static bool match_features(match_job *job, const kb_image *const views[2], io_er
            pipeline_match(p, &job->features[0], &job->features[1], &job->result, error);
 }
 
-#define SOLID 1.5 /* times the places of a homography: the scene is no plane */
-
-/* A fundamental matrix beside a homography: its fit says "degenerate" of a plane. */
-static bool match_solid(match_job *job, io_error *error)
-{
-    const pipeline_result *r = &job->result;
-    kb_fit_options o;
-    KB_INIT(o);
-    KB_INIT(job->solid);
-    job->solid.result = KB_FIT_NOT_FOUND;
-    if (job->fit != FIT_HOMOGRAPHY || SOLID * r->fit.places > (double)r->count) return true;
-    o.geometry = KB_GEOMETRY_FUNDAMENTAL;
-    o.seed = job->pipeline.options.seed;
-    o.candidates = r->candidates;
-    o.looks = r->looks + 1;
-    float *quality = io_alloc(r->count, sizeof *quality);
-    for (size_t i = 0; i < r->count; i++) quality[i] = r->matches[i].distance;
-    o.quality = quality;
-    kb_status status = kb_fit(r->pairs, r->count, &o, job->pipeline.pipeline.workspace, NULL, &job->solid, NULL);
-    free(quality);
-    return status == KB_OK || io_fail(error, "fitting failed: %s", kb_status_string(status));
-}
-
-static bool match_is_solid(const match_job *job)
-{
-    return job->solid.result == KB_FIT_FOUND && job->solid.places >= SOLID * job->result.fit.places;
-}
-
 /* What the user said in pixels of the files, in those of pictures that were shrunk. */
 static void match_shrink_options(match_job *job)
 {
@@ -200,7 +171,7 @@ static void match_to_files(match_job *job)
 {
     const io_grid files[2] = {job->images[0].file, job->images[1].file};
     for (int i = 0; i < 2; i++) features_to_file(&job->features[i], &files[i]);
-    pipeline_result_to_file(&job->result, job->pipeline.options.geometry, files);
+    pipeline_result_to_file(&job->result, files);
 }
 
 static bool match_images(cli_common *common, match_job *job, io_error *error)
@@ -219,10 +190,8 @@ static bool match_images(cli_common *common, match_job *job, io_error *error)
                     : match_features(job, views, error);
     if (!good) return false;
     match_warn_patches(common, job);
-    if (p->options.refine &&
-        !pipeline_refine(&p->pipeline, &job->features[0], &job->features[1], views, &job->result, error))
-        return false;
-    return match_solid(job, error);
+    return !p->options.refine ||
+           pipeline_refine(&p->pipeline, &job->features[0], &job->features[1], views, &job->result, error);
 }
 
 static bool match_picture_write(match_job *job, io_error *error)
@@ -272,6 +241,18 @@ static bool geometry_found(const match_job *job)
     return job->fit != FIT_NONE && job->result.fit.result == KB_FIT_FOUND;
 }
 
+/* What was found, or else sought. */
+static const char *geometry_name(const match_job *job)
+{
+    return geometry_found(job) ? kb_name(KB_NAMES_GEOMETRY, job->result.fit.geometry) : fits[job->fit];
+}
+
+static bool pose_found(const match_job *job)
+{
+    kb_geometry g = job->result.fit.geometry;
+    return geometry_found(job) && (g == KB_GEOMETRY_ESSENTIAL || g == KB_GEOMETRY_ROTATION);
+}
+
 static size_t match_refined(const pipeline_result *r)
 {
     size_t count = 0;
@@ -306,7 +287,7 @@ static void match_pose_json(io_json *json, const match_job *job)
     io_json_array(json, "axis");
     for (int i = 0; i < 3; i++) io_json_number(json, NULL, axis[i]);
     io_json_end(json);
-    if (job->fit != FIT_ESSENTIAL) return;
+    if (fit->geometry != KB_GEOMETRY_ESSENTIAL) return;
     io_json_array(json, "translation");
     for (int i = 0; i < 3; i++) io_json_number(json, NULL, fit->translation[i]);
     io_json_end(json);
@@ -336,7 +317,7 @@ static void match_json(const match_job *job)
     if (r->correlations) io_json_integer(&json, "refined", (int64_t)match_refined(r));
     io_json_integer(&json, "inliers", r->fit.inliers);
     io_json_integer(&json, "places", r->fit.places);
-    io_json_string(&json, "fit", fits[job->fit]);
+    io_json_string(&json, "fit", geometry_name(job));
     io_json_string(&json, "result", job->fit != FIT_NONE ? kb_name(KB_NAMES_FIT_RESULT, r->fit.result) : NULL);
     if (geometry_found(job)) {
         io_json_array(&json, "model");
@@ -346,9 +327,8 @@ static void match_json(const match_job *job)
         io_json_string(&json, "model", NULL);
     }
     if (geometry_found(job)) io_json_number(&json, "rms", r->fit.rms);
-    if (geometry_found(job) && fit_calibrated(job)) match_pose_json(&json, job);
+    if (pose_found(job)) match_pose_json(&json, job);
     if (job->fit != FIT_NONE) io_json_integer(&json, "iterations", r->fit.iterations);
-    if (job->fit == FIT_HOMOGRAPHY) io_json_bool(&json, "solid", match_is_solid(job));
     match_times(job, names, ms);
     io_json_object(&json, "ms");
     for (int i = 0; i < STEPS; i++) {
@@ -364,9 +344,9 @@ static void match_json(const match_job *job)
 static void match_fit_text(FILE *out, const match_job *job)
 {
     const kb_fit_report *fit = &job->result.fit;
-    const char *name = fits[job->fit];
+    const char *name = geometry_name(job);
     if (!geometry_found(job)) {
-        fprintf(out, "%-12s%s\n", name, kb_name(KB_NAMES_FIT_RESULT, fit->result));
+        fprintf(out, "%-12s%s\n", job->fit == FIT_ANY ? "geometry" : name, kb_name(KB_NAMES_FIT_RESULT, fit->result));
         if (fit->result == KB_FIT_DEGENERATE && job->fit == FIT_FUNDAMENTAL)
             fprintf(out, "            the pairs lie on one plane (or line): try --fit homography\n");
         if (fit->result == KB_FIT_DEGENERATE && job->fit == FIT_ESSENTIAL)
@@ -387,7 +367,7 @@ static void match_pose_text(FILE *out, const match_job *job)
     const kb_fit_report *fit = &job->result.fit;
     double axis[3], angle = pose_angle_axis(fit->rotation, axis);
     fprintf(out, "angle       %.3f degrees, axis %.4f %.4f %.4f\n", angle, axis[0], axis[1], axis[2]);
-    if (job->fit != FIT_ESSENTIAL) return;
+    if (fit->geometry != KB_GEOMETRY_ESSENTIAL) return;
     fprintf(out, "translation %.4f %.4f %.4f (of unit length; the true one is not known)\n", fit->translation[0],
             fit->translation[1], fit->translation[2]);
 }
@@ -414,7 +394,7 @@ static void match_text(FILE *out, const match_job *job)
             descriptor_name(job));
     if (job->result.correlations) fprintf(out, "refined     %zu\n", match_refined(&job->result));
     if (job->fit != FIT_NONE) match_fit_text(out, job);
-    if (geometry_found(job) && fit_calibrated(job)) match_pose_text(out, job);
+    if (pose_found(job)) match_pose_text(out, job);
     match_times(job, names, ms);
     fprintf(out, "ms         ");
     for (int i = 0; i < STEPS; i++) {
@@ -451,9 +431,6 @@ static int match_run(cli_common *common, void *context, int count, char **argume
     if (job->reading.max_size) match_to_files(job);
     if (job->output && !match_table_write(job, &error)) return cli_error("%s", error.text);
     match_warn_cameras(common, job);
-    if (match_is_solid(job))
-        cli_warn(common, "the scene is no plane: a fundamental matrix explains %d places, the homography %d; try --fit "
-                 "fundamental", (int)job->solid.places, (int)job->result.fit.places);
     match_report(common, job);
     return CLI_DONE;
 }
@@ -478,13 +455,14 @@ static void match_end(void *context)
 }
 
 static const cli_option match_options[] = {
-    {"fit", 0, CLI_CHOICE(match_job, fit, 0), "WHICH", "homography", .words = fits, .rank = CLI_FREQUENT,
+    {"fit", 0, CLI_CHOICE(match_job, fit, 0), "WHICH", "any", .words = fits, .rank = CLI_FREQUENT,
      .help = "homography: a plane, or a camera that only turns; fundamental: any rigid scene; similarity: a plane seen "
              "from straight above; affine: a small or distant plane; essential: any rigid scene and calibrated "
-             "cameras, gives the relative pose; rotation: calibrated cameras with one centre; none: matches only"},
+             "cameras, gives the relative pose; rotation: calibrated cameras with one centre; any: a homography, or "
+             "where the scene has depth fundamental, with --camera essential; none: matches only"},
     {"camera", 0, CLI_CALL(match_job, pipeline.options.cameras[0]), "C", .take = cli_take_camera,
      .help = "fx,fy,cx,cy[,k1,k2,p1,p2,k3] in px, distortion as OpenCV has it: the camera of both images, for --fit "
-             "essential and rotation"},
+             "essential, rotation and any"},
     {"camera-b", 0, CLI_CALL(match_job, pipeline.options.cameras[1]), "C", .take = cli_take_camera,
      .help = "the camera of B (default: the same as A's)"},
     {"tilts", 0, CLI_NUMBER(match_job, pipeline.options.tilts, 0, TILTS_MOST), "N", "0",
@@ -504,7 +482,7 @@ static const cli_option match_options[] = {
     {"draw", 0, CLI_OUTPUT(match_job, draw), "FILE.png", .rank = CLI_FREQUENT,
      .help = "both images with some inliers in green, some outliers in dark red, and the outline of A in B"},
     {"epilines", 0, CLI_FLAG(match_job, epilines),
-     .help = "with --fit fundamental: draw epipolar lines of some inliers instead of lines between matches"},
+     .help = "with a fundamental matrix: draw epipolar lines of some inliers instead of lines between matches"},
     CLI_SECTION("Images"),
     CLI_GROUP(match_job, reading, any_photo_options),
     CLI_GROUP(match_job, pipeline, pipeline_option_groups),
@@ -513,7 +491,7 @@ static const cli_option match_options[] = {
 const cli_command command_match = {
     .name = "match",
     .examples = "poster.jpg photo.jpg --draw match.png # find a poster, look at it\n"
-                "a.jpg b.jpg --fit fundamental -o matches.csv # a solid scene\n"
+                "a.jpg b.jpg --fit fundamental -o matches.csv # epipolar lines, whatever the scene\n"
                 "a.jpg b.jpg --fit essential --camera 800,800,320,240 # the relative pose",
     .summary = "match two images and find the geometry between them",
     .usage = "A B [options]\nA.npy B.npy --keypoints-a A.csv --keypoints-b B.csv [options]",

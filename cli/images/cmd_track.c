@@ -70,7 +70,7 @@ static const io_grid *frame_grid(const track_job *job)
 static void take_match(track_job *job, pipeline_result *matched, track_result *result)
 {
     const io_grid files[2] = {job->image.file, as_it_is}, *template = &files[0];
-    if (job->reading.max_size) pipeline_result_to_file(matched, KB_GEOMETRY_HOMOGRAPHY, files);
+    if (job->reading.max_size) pipeline_result_to_file(matched, files);
     result->ms += matched->ms_match + matched->ms_fit;
     job->sum.ms[2] += matched->ms_match;
     job->sum.ms[3] += matched->ms_fit;

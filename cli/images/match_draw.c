@@ -250,7 +250,7 @@ static void draw_caption(sheet *s, const match_picture *p, const legend *shown)
         static const char *const names[] = {"",       "homography",       "fundamental matrix", "similarity",
                                             "affinity", "essential matrix", "rotation"};
         snprintf(text, sizeof text, "%d inliers of %zu matches%s   %s %s   %s", (int)r->fit.inliers, r->count, drawn,
-                 names[p->pipeline->options.geometry], kb_name(KB_NAMES_FIT_RESULT, r->fit.result),
+                 names[r->fit.geometry], kb_name(KB_NAMES_FIT_RESULT, r->fit.result),
                  p->pipeline->info.spec->name);
     }
     int32_t strip = io_text_height(2) + 2 * MARGIN, width = MARGIN + io_text_width(2, text) + 24;
@@ -272,14 +272,14 @@ bool match_draw(const match_picture *picture, io_error *error)
     bool ok = sheet_begin(&s, picture, error);
     if (ok) {
         bool fitted = !picture->pipeline->options.no_fit; /* else nothing is an outlier, nor marked as inlier */
-        legend shown = {.epilines = picture->epilines && found};
+        legend shown = {.epilines = picture->epilines && found && result->fit.geometry == KB_GEOMETRY_FUNDAMENTAL};
         if (shown.epilines) {
             draw_epilines(&s, picture);
         } else {
             if (fitted) shown.outliers = draw_lines(&s, result, false, shown_lines(&s) / 4, 1, OUTLIER, red);
             shown.lines = draw_lines(&s, result, fitted, shown_lines(&s), 2, INLIER, green);
         }
-        kb_geometry g = picture->pipeline->options.geometry;
+        kb_geometry g = result->fit.geometry;
         shown.outline =
             found && (g == KB_GEOMETRY_HOMOGRAPHY || g == KB_GEOMETRY_SIMILARITY || g == KB_GEOMETRY_AFFINE);
         if (shown.outline) draw_outlined(&s, picture);

@@ -22,7 +22,7 @@ extern "C" {
 
 typedef struct kb_verify_options {
     uint32_t struct_size;
-    kb_geometry geometry;  /* that is wanted of a verified pair; 0: a homography, or where it explains clearly more a
+    kb_geometry geometry;  /* that is wanted of a verified pair; 0, any: a homography, or where it explains clearly more a
                               fundamental matrix, with cameras an essential matrix, unless a fundamental matrix
                               explains clearly more, or a rotation */
     double threshold;      /* px, of a homography or rotation; half of it from an epipolar line. 0: 3 */

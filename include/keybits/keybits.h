@@ -448,6 +448,8 @@ typedef enum kb_geometry {
     KB_GEOMETRY_AFFINE = 4,      /* linear map and translation: a small or distant plane. 3 pairs. */
     KB_GEOMETRY_ESSENTIAL = 5,   /* as fundamental, between calibrated cameras; gives the relative pose. 5 pairs. */
     KB_GEOMETRY_ROTATION = 6,    /* calibrated cameras with one centre: panoramas, checking a gyroscope. 2 pairs. */
+    KB_GEOMETRY_ANY = 7,         /* a homography, or where an epipolar geometry has clearly more places, that one:
+                                    fundamental, with cameras essential. kb_fit_report.geometry says which */
     KB_GEOMETRY_INT32 = 0x7fffffff
 } kb_geometry;
 
@@ -470,17 +472,17 @@ KB_API kb_status kb_camera_project(const kb_camera *camera, double x, double y, 
 
 typedef struct kb_fit_options {
     uint32_t struct_size;
-    kb_geometry geometry;     /* 0: homography */
+    kb_geometry geometry;     /* 0: homography; of kb_match_images any */
     double threshold;         /* The largest error of an inlier, px. 0: 3, fundamental and essential 1. Transfer error
                                  in image 2 (homography; 2 for sharp small images, 5 for large ones), Sampson distance
-                                 (fundamental, essential; up to 1.5). */
+                                 (fundamental, essential; up to 1.5). Any: of the homography, three times the other's */
     double confidence;        /* 0: 0.995; below 1. The search stops when a better model is this unlikely. */
     int32_t max_iterations;   /* 0: 2000 for a homography by PROSAC, 10000 otherwise */
     uint64_t seed;            /* the same seed gives the same result; 0 is a seed like any other */
     int32_t plain_ransac;     /* 0: PROSAC, which samples the best pairs first. 1: RANSAC, which ignores the order */
     const float *quality;     /* n numbers, lower is better (match distance). NULL: pairs are given best first */
     int32_t keep_duplicates;  /* 0: of several pairs that share a point only the best is used, others are outliers */
-    const kb_camera *camera1; /* essential, rotation, pose: needed there, unused elsewhere */
+    const kb_camera *camera1; /* essential, rotation, pose: needed there, any: used; unused elsewhere */
     const kb_camera *camera2; /* of image 2; NULL: the same as camera1. Pose: unused */
     size_t candidates;        /* matches before a filter (kb_filter) chose these n: chance had all of them to choose
                                  from. 0 or fewer than n: n */
@@ -511,6 +513,7 @@ typedef struct kb_fit_report {
     double translation[3];  /* of unit length for essential, in the scene's units for pose; else zeros */
     int32_t places;         /* different inliers: pairs within 2 px (or 2 thresholds, if less) of each other in both
                                images are one. What decisions should rest on: detectors find a corner several times */
+    kb_geometry geometry;   /* of the model; any: which one it is. Pose: 0 */
 } kb_fit_report;
 
 /* Fits the geometry between two images to n pairs of points. "Not found" is a result, not an error. inliers (n bytes,

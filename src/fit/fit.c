@@ -169,7 +169,7 @@ kb_status kbi_fit_measure(size_t n, kb_workspace *workspace)
     if (n > INT32_MAX / 5) return KB_E_ARGUMENT;
     if (n == 0) return KB_OK;
     size_t mark = kbi_workspace_mark(workspace);
-    bool fits = kbi_workspace_get(workspace, fit_bytes(n));
+    bool fits = kbi_workspace_get(workspace, n) && kbi_workspace_get(workspace, fit_bytes(n)); /* any.c marks inliers */
     kbi_workspace_rewind(workspace, mark);
     return fits ? KB_OK : KB_E_MEMORY;
 }
@@ -266,6 +266,7 @@ static kb_status fit_input_with(const fit_input *input, const fit_kind *kind, co
     uint8_t *memory = enough ? kbi_workspace_get(ws, bytes) : NULL;
     KB_INIT(full);
     full.result = KB_FIT_TOO_FEW;
+    full.geometry = kind ? (kb_geometry)0 : settings.o.geometry;
     if (inliers && input->n) memset(inliers, 0, (size_t)input->n);
     if (memory) fit_rows(input, &settings, memory, inliers, &full);
     KBI_STRUCT_WRITE(kb_fit_report, report, &full);
@@ -283,8 +284,11 @@ static kb_status check_pairs(const void *pairs, size_t n, size_t max, const kb_f
 kb_status kb_fit(const kb_point_pair *pairs, size_t n, const kb_fit_options *options, kb_workspace *workspace,
                  uint8_t *inliers, kb_fit_report *report, kb_error *error)
 {
+    kb_fit_options o;
     kb_status status = check_pairs(pairs, n, INT32_MAX / 4, report, error);
     if (status != KB_OK) return status;
+    if (KBI_STRUCT_READ(kb_fit_options, &o, options) != KB_OK) return kbi_fail_struct(error);
+    if (o.geometry == KB_GEOMETRY_ANY) return kbi_fit_any(pairs, n, options, workspace, inliers, report, error);
     const fit_input input = {n ? &pairs->x1 : NULL, 4, (int32_t)n};
     return fit_input_with(&input, NULL, options, workspace, inliers, report, error);
 }
@@ -310,5 +314,6 @@ const char *kbi_fit_result_name(int32_t result)
 const char *kbi_geometry_name(int32_t geometry)
 {
     const fit_kind *kind = kbi_fit_kind_of((kb_geometry)geometry);
+    if (geometry == KB_GEOMETRY_ANY) return "any";
     return kind ? kind->name : NULL;
 }

@@ -2,6 +2,7 @@
 /* -Os: runs once per image, file or model. */
 /* The public call: options in, the best look out. */
 #include "common/features.h"
+#include "fit/fit.h"
 #include "image/image.h"
 #include "model/model.h"
 #include "pair/pair.h"
@@ -47,7 +48,7 @@ static kb_status read_options(const kb_model *model, const kb_pair_options *give
     job->detect.struct_size = sizeof job->detect;
     job->match.struct_size = sizeof job->match;
     job->fit.struct_size = sizeof job->fit;
-    if (job->fit.geometry == 0) job->fit.geometry = KB_GEOMETRY_HOMOGRAPHY;
+    if (job->fit.geometry == 0) job->fit.geometry = KB_GEOMETRY_ANY;
     if (job->detect.detector == 0) job->detect.detector = kb_detector_at(0);
     job->detect.second_angle = 0;
     job->detect.parallel = job->match.parallel = o->parallel;
@@ -140,15 +141,20 @@ static bool worth_more(const pair_look *look)
     return found(look) && (double)look->fit.inliers >= MIN_EXPLAINED * (double)look->count;
 }
 
-static bool maps_points(const kb_fit_options *fit)
+static bool maps_points(kb_geometry g)
 {
-    return fit->geometry == KB_GEOMETRY_HOMOGRAPHY || fit->geometry == KB_GEOMETRY_SIMILARITY ||
-           fit->geometry == KB_GEOMETRY_AFFINE;
+    return g == KB_GEOMETRY_HOMOGRAPHY || g == KB_GEOMETRY_SIMILARITY || g == KB_GEOMETRY_AFFINE;
 }
 
-static bool maps_lines(const kb_fit_options *fit)
+static bool maps_lines(kb_geometry g) { return g == KB_GEOMETRY_FUNDAMENTAL || g == KB_GEOMETRY_ESSENTIAL; }
+
+/* The looks that follow a geometry fit the same one: then their places can be compared. */
+static void settle_geometry(pair_job *job, const pair_look *best)
 {
-    return fit->geometry == KB_GEOMETRY_FUNDAMENTAL || fit->geometry == KB_GEOMETRY_ESSENTIAL;
+    if (job->fit.geometry != KB_GEOMETRY_ANY || !found(best)) return;
+    job->fit.geometry = best->fit.geometry;
+    if (maps_lines(job->fit.geometry)) job->fit.threshold /= FIT_ANY_THRESHOLDS;
+    else job->deviations = NULL; /* and the keypoints of a warped image are others */
 }
 
 static kb_status try_looks(pair_job *job, pair_look *best, pair_look *spare)
@@ -161,15 +167,17 @@ static kb_status try_looks(pair_job *job, pair_look *best, pair_look *spare)
     if (status == KB_OK && !believed(best))
         status = try_look(job, turned ? KB_LOOK_UPRIGHT : KB_LOOK_ORIENTED, 0, best, spare);
     if (status != KB_OK) return status;
+    settle_geometry(job, best);
     bool upright = job->tried & KB_LOOK_UPRIGHT;
     float rotation = rotation_of(job, best, spare);
     bool rolled = rotation >= MIN_ROLL && rotation <= 360 - MIN_ROLL;
-    bool warped = (job->options.looks & KB_LOOK_WARPED) && maps_points(&job->fit) && worth_more(best) &&
+    bool warped = (job->options.looks & KB_LOOK_WARPED) && maps_points(best->fit.geometry) && worth_more(best) &&
                   !job->model->row_floats; /* a warped image is turned, too */
     if ((rolled || !upright) && !warped) status = try_look(job, KB_LOOK_ROTATED, rotation, best, spare);
     if (status != KB_OK || !worth_more(best) || job->model->row_floats) return status;
-    if (maps_points(&job->fit)) return try_look(job, KB_LOOK_WARPED, rolled ? rotation : 0, best, spare);
-    return maps_lines(&job->fit) ? try_look(job, KB_LOOK_GUIDED, 0, best, spare) : KB_OK;
+    settle_geometry(job, best);
+    if (maps_points(job->fit.geometry)) return try_look(job, KB_LOOK_WARPED, rolled ? rotation : 0, best, spare);
+    return maps_lines(job->fit.geometry) ? try_look(job, KB_LOOK_GUIDED, 0, best, spare) : KB_OK;
 }
 
 static bool allocate_look(pair_job *job, pair_look *look)
@@ -197,8 +205,7 @@ static kb_status match_sides(pair_job *job, kb_pair *pair)
     size_t n = job->sides[0].n;
     job->points = kbi_workspace_array(job->workspace, n, sizeof *job->points);
     job->quality = kbi_workspace_array(job->workspace, n, sizeof *job->quality);
-    /* for epipolar geometries alone: the warped look, which follows a homography, has keypoints of another image */
-    bool weighted = job->options.fit && maps_lines(&job->fit);
+    bool weighted = job->options.fit && (maps_lines(job->fit.geometry) || job->fit.geometry == KB_GEOMETRY_ANY);
     if (weighted) job->deviations = kbi_workspace_array(job->workspace, n, sizeof *job->deviations);
     if (weighted && !job->deviations) return KB_E_MEMORY;
     if (!allocate_look(job, &best) || !allocate_look(job, &spare) || !job->points || !job->quality) return KB_E_MEMORY;

@@ -59,7 +59,7 @@ typedef struct pair_job {
     size_t capacity; /* of keypoints */
     kb_point_pair *points;
     float *quality;
-    float *deviations; /* of the errors of matches; NULL: the geometry does not ask for them */
+    float *deviations; /* of the errors of matches, for epipolar geometries; NULL: there is none */
     int32_t looks; /* how many looks were tried so far */
     int32_t tried; /* which looks, as KB_LOOK_* */
     kb_workspace *workspace;

@@ -118,7 +118,7 @@ static kb_status choose_plane_or_solid(const verify_job *job, verify_try *best)
 static kb_status choose_geometry(const verify_job *job, verify_try *best)
 {
     verify_try other;
-    kb_geometry wanted = job->o->geometry;
+    kb_geometry wanted = job->o->geometry == KB_GEOMETRY_ANY ? (kb_geometry)0 : job->o->geometry;
     kb_status status = choose_plane_or_solid(job, best);
     if (status != KB_OK || !is_good(job, best) || wanted == best->geometry) return status;
     if (wanted) {

@@ -11,7 +11,7 @@ leaves b.pgm 260 200 7 "$map"
 
 # the matrix takes the corners to where they are
 run "$KEYBITS" match a.pgm b.pgm -m m.kbm --json >out.json
-for key in '"keypoints": [' '"matches": ' '"inliers": ' '"model": [' '"ms": {' '"match": ' '"look": "warped"' '"roll": ' '"looks": 2' '"candidates": ' '"places": ' '"solid": false'; do
+for key in '"keypoints": [' '"matches": ' '"inliers": ' '"model": [' '"ms": {' '"match": ' '"look": "warped"' '"roll": ' '"looks": 2' '"candidates": ' '"places": ' '"fit": "homography"'; do
     holds out.json "$key"
 done
 number() { sed -n "s/^ *\"$1\": \([0-9.]*\),*$/\1/p" out.json; }
@@ -176,9 +176,22 @@ holds essential.txt "try --fit rotation"
 run "$KEYBITS" match a.pgm turned.pgm -m m.kbm --fit rotation --camera 3000,3000,1300,1000 >/dev/null
 says "lies outside the image"
 refuse 2 "--fit essential needs --camera" "$KEYBITS" match a.pgm b.pgm -m m.kbm --fit essential
-refuse 2 "--camera belongs to" "$KEYBITS" match a.pgm b.pgm -m m.kbm --camera 300,300,1,1
+refuse 2 "--camera belongs to" "$KEYBITS" match a.pgm b.pgm -m m.kbm --fit homography --camera 300,300,1,1
 refuse 2 "is no camera" "$KEYBITS" match a.pgm b.pgm -m m.kbm --fit rotation --camera 300,x
 refuse 2 "must be positive" "$KEYBITS" match a.pgm b.pgm -m m.kbm --fit rotation --camera 0,300,1,1
+
+# by default a scene with depth, three walls one above the other, has an epipolar geometry
+for i in 0 1; do
+    for wall in 1 2 3; do leaves wall.pgm 300 100 3$wall "1 0 $((i * wall * wall * 4 + 40)) 0 1 0 0 0 1" 220 100; tail -n +4 wall.pgm; done >walls
+    { printf 'P2\n220 300\n255\n'; cat walls; } >solid$i.pgm
+done
+run "$KEYBITS" match solid0.pgm solid1.pgm -m m.kbm --json >solid.json
+holds solid.json '"fit": "fundamental"'
+run "$KEYBITS" match solid0.pgm solid1.pgm -m m.kbm --camera 300,300,110,150 --epilines --draw solid.png >solid.txt
+holds solid.txt "essential "
+holds solid.txt "translation "
+run "$KEYBITS" match solid0.pgm solid1.pgm -m m.kbm --fit homography --json >flat.json
+[ "$(field flat.json places)" -lt "$(field solid.json places)" ] || fail "one wall has as many places as all three"
 
 # a plane seen at 75 degrees is narrowed to a quarter: it is found with simulated views only
 leaves wide.pgm 480 320 11
@@ -216,7 +229,7 @@ head -c 2000 p.png >cut.png
 refuse 2 "name two images, not 1" "$KEYBITS" match a.pgm
 refuse 2 "--fit is one of" "$KEYBITS" match a.pgm b.pgm --fit projective
 refuse 2 "--ratio takes a number" "$KEYBITS" match a.pgm b.pgm --ratio 2
-refuse 2 "--epilines belongs to" "$KEYBITS" match a.pgm b.pgm --epilines --draw x.png
+refuse 2 "--epilines belongs to" "$KEYBITS" match a.pgm b.pgm --fit homography --epilines --draw x.png
 refuse 2 "both want standard output" "$KEYBITS" match a.pgm b.pgm --json -o -
 refuse 1 "empty.png" "$KEYBITS" match a.pgm empty.png -m m.kbm
 refuse 1 "cut.png" "$KEYBITS" match cut.png a.pgm -m m.kbm

@@ -736,12 +736,59 @@ static void test_five_points(void **state)
     assert_true(missed <= 2);
 }
 
+/* The geometry that KB_GEOMETRY_ANY finds, and that it is what kb_fit gives when it is asked for this one, but for how
+ * many fits chance has. 0: none. */
+static kb_geometry any_of(space *s, bool cameras, double threshold)
+{
+    static uint8_t inliers[MOST], asked[MOST];
+    kb_fit_options o = options_of(s, KB_GEOMETRY_ANY, threshold);
+    kb_fit_report any, one;
+    if (!cameras) o.camera1 = NULL;
+    new_report(&any), new_report(&one);
+    assert_int_equal(kb_fit(s->pairs, s->n, &o, NULL, inliers, &any, NULL), KB_OK);
+    if (any.result != KB_FIT_FOUND) return 0;
+    o.geometry = any.geometry;
+    o.looks = 2;
+    if (any.geometry != KB_GEOMETRY_HOMOGRAPHY) o.threshold /= 3;
+    assert_int_equal(kb_fit(s->pairs, s->n, &o, NULL, asked, &one, NULL), KB_OK);
+    assert_memory_equal(&any, &one, sizeof any);
+    assert_memory_equal(inliers, asked, s->n);
+    return any.geometry;
+}
+
+static void test_any_geometry_is_the_scenes(void **state)
+{
+    static space s;
+    const double plane[9] = {1.1, 0.05, -30, -0.04, 0.97, 25, 2e-5, -4e-5, 1};
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        for (int k = 0; k < 2; k++) { /* in the threshold, or by default */
+            double threshold = k ? 3 : 0;
+            make_space(&s, seed, 400, 0.3, 0.3, 1);
+            assert_int_equal(any_of(&s, false, threshold), KB_GEOMETRY_FUNDAMENTAL);
+            assert_int_equal(any_of(&s, true, threshold), KB_GEOMETRY_ESSENTIAL);
+            make_planar(&s, seed, plane, 400, 0.3, 0.3);
+            assert_int_equal(any_of(&s, false, threshold), KB_GEOMETRY_HOMOGRAPHY);
+            make_space(&s, seed, 400, 1, 0, 1);
+            assert_int_equal(any_of(&s, false, threshold), 0);
+            assert_int_equal(any_of(&s, true, threshold), 0);
+        }
+    }
+    make_space(&s, 3, 400, 0.3, 0.3, 0); /* a camera that turns; its lens is nearly straight */
+    s.camera.k1 = s.camera.k2 = s.camera.p1 = s.camera.p2 = 0;
+    assert_int_equal(any_of(&s, true, 0), KB_GEOMETRY_HOMOGRAPHY);
+    s.n = 3; /* too few for any */
+    assert_int_equal(any_of(&s, false, 0), 0);
+    s.n = 0;
+    assert_int_equal(any_of(&s, false, 0), 0);
+}
+
 static void test_the_same_every_time(void **state)
 {
     (void)state;
     static space s;
     make_space(&s, 4, 300, 0.4, 0.5, 1);
-    for (kb_geometry g = KB_GEOMETRY_HOMOGRAPHY; g <= KB_GEOMETRY_ROTATION; g++) {
+    for (kb_geometry g = KB_GEOMETRY_HOMOGRAPHY; g <= KB_GEOMETRY_ANY; g++) {
         kb_fit_options o = options_of(&s, g, 2);
         kb_fit_report a, b;
         uint8_t first[MOST], again[MOST];
@@ -775,6 +822,7 @@ int main(void)
         cmocka_unit_test(test_real_roots),
         cmocka_unit_test(test_real_roots_of_all_kinds),
         cmocka_unit_test(test_five_points),
+        cmocka_unit_test(test_any_geometry_is_the_scenes),
         cmocka_unit_test(test_the_same_every_time),
     };
     return cmocka_run_group_tests_name("geometry", tests, NULL, NULL);

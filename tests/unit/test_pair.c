@@ -675,6 +675,26 @@ static void wrong_arguments_are_refused(void **state)
     release(&image);
 }
 
+/* A flat scene gets the homography and its looks, a room the epipolar geometry, upright and turned, as if asked for it:
+ * but for chance, which has two fits per look. */
+static void any_geometry_is_the_scenes(void **state)
+{
+    static const double rolls[] = {0, 20, 137};
+    outcome any, asked;
+    (void)state;
+    for (size_t k = 0; k < 2 * KBI_COUNT(rolls); k++) {
+        views v = views_of(k % 2 ? room_scene(5) : flat_scene(5), rolls[k / 2]);
+        match_views(&v, KB_GEOMETRY_ANY, 0, &any);
+        match_views(&v, k % 2 ? KB_GEOMETRY_ESSENTIAL : KB_GEOMETRY_HOMOGRAPHY, 0, &asked);
+        assert_int_equal(any.fit.result, KB_FIT_FOUND);
+        assert_int_equal(any.fit.geometry, asked.fit.geometry);
+        assert_int_equal(any.pair.look, asked.pair.look);
+        assert_true(any.fit.places > 0.95 * asked.fit.places);
+        assert_right(&v, &any, 0.9);
+        views_free(&v);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -687,6 +707,7 @@ int main(void)
         cmocka_unit_test(warps_change_the_scale),
         cmocka_unit_test(a_second_warp_takes_nothing_away),
         cmocka_unit_test(warped_keypoints_obey_the_mask),
+        cmocka_unit_test(any_geometry_is_the_scenes),
         cmocka_unit_test(a_room_is_not_warped),
         cmocka_unit_test(epipolar_lines_guide),
         cmocka_unit_test(exact_keypoints_count_more),

@@ -116,8 +116,9 @@ async function testDownloads(page, expected) {
   assert.equal(lines.filter((line) => line.endsWith(",1")).length, expected);
   assert.deepEqual(lines.slice(1).map((line) => line.split(",").slice(0, 2)),
     native.slice(1).map((line) => line.split(",").slice(0, 2)));
-  const { images, model, inliers: saved, homography, ms, places } = JSON.parse(await download(page, "json"));
-  assert.deepEqual([images, model, saved, homography.length], [["poster.png", "room.png"], "bag256", expected, 9]);
+  const { images, model, inliers: saved, geometry, matrix, ms, places } = JSON.parse(await download(page, "json"));
+  assert.deepEqual([images, model, saved, geometry, matrix.length],
+    [["poster.png", "room.png"], "bag256", expected, "homography", 9]);
   assert.ok(ms > 0 && places > 0 && places <= expected);
   const png = await download(page, "png");
   const size = await page.evaluate(() => ["width", "height"].map((name) => document.getElementById("view")[name]));

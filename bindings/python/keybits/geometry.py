@@ -14,7 +14,7 @@ from .matching import match_array
 
 GEOMETRIES = {"homography": _abi.KB_GEOMETRY_HOMOGRAPHY, "fundamental": _abi.KB_GEOMETRY_FUNDAMENTAL,
               "similarity": _abi.KB_GEOMETRY_SIMILARITY, "affine": _abi.KB_GEOMETRY_AFFINE,
-              "essential": _abi.KB_GEOMETRY_ESSENTIAL, "rotation": _abi.KB_GEOMETRY_ROTATION}
+              "essential": _abi.KB_GEOMETRY_ESSENTIAL, "rotation": _abi.KB_GEOMETRY_ROTATION, "any": _abi.KB_GEOMETRY_ANY}
 
 Matrix = npt.NDArray[np.float64]
 
@@ -70,23 +70,23 @@ class Fit(NamedTuple):
     iterations: int
     rotation: Optional[Matrix] = None        # 3 x 3, of calibrated geometries
     translation: Optional[Matrix] = None     # 3
-    geometry: str = ""                       # what was fitted; "" for fit_pose
+    geometry: str = ""                       # what was fitted; "any": what was found; "" for fit_pose
     places: int = 0                          # different inliers: a corner that was found twice counts once
 
     @property
     def H(self) -> Optional[Matrix]:
-        """The homography, 3 x 3, or None."""
-        return self.model
+        """The homography, 3 x 3, or None; also a similarity or an affinity, which are homographies."""
+        return self.model if self.geometry in ("homography", "similarity", "affine") else None
 
     @property
     def F(self) -> Optional[Matrix]:
         """The fundamental matrix, 3 x 3, or None."""
-        return self.model
+        return self.model if self.geometry == "fundamental" else None
 
     @property
     def E(self) -> Optional[Matrix]:
         """The essential matrix, 3 x 3, or None."""
-        return self.model
+        return self.model if self.geometry == "essential" else None
 
     @property
     def found(self) -> bool:
@@ -144,13 +144,15 @@ def _options(geometry: int, threshold: float, confidence: float, max_iterations:
     return options, (order, exact, first, second)
 
 
-def _result(report: Any, inliers: npt.NDArray[np.uint8], calibrated: bool) -> Fit:
+def _result(report: Any, inliers: npt.NDArray[np.uint8]) -> Fit:
     result = text(lib.kb_name(_abi.KB_NAMES_FIT_RESULT, report.result))
     found = report.result == _abi.KB_FIT_FOUND
+    calibrated = report.geometry in (0, _abi.KB_GEOMETRY_ESSENTIAL, _abi.KB_GEOMETRY_ROTATION)  # 0: fit_pose
     return Fit(np.array(report.model).reshape(3, 3) if found else None, inliers.view(np.bool_), result,
                float(report.rms), int(report.iterations),
                np.array(report.rotation).reshape(3, 3) if found and calibrated else None,
-               np.array(report.translation) if found and calibrated else None, places=int(report.places))
+               np.array(report.translation) if found and calibrated else None,
+               text(lib.kb_name(_abi.KB_NAMES_GEOMETRY, report.geometry)) if report.geometry else "", int(report.places))
 
 
 def fit(points_a: npt.ArrayLike, points_b: npt.ArrayLike, geometry: str = "homography", *, threshold: float = 0,
@@ -159,7 +161,8 @@ def fit(points_a: npt.ArrayLike, points_b: npt.ArrayLike, geometry: str = "homog
         camera: Optional[Camera] = None, camera_b: Optional[Camera] = None) -> Fit:
     """Fits a geometry to n x 2 points of two images.
 
-    geometry: "homography", "fundamental", "similarity", "affine", and with a camera "essential" and "rotation".
+    geometry: "homography", "fundamental", "similarity", "affine", and with a camera "essential" and "rotation"; "any":
+    a homography, or where it has clearly fewer places a fundamental, with a camera an essential matrix.
     threshold in px (0: 3; fundamental and essential 1). quality: one number per pair, lower is better (the match
     distance); PROSAC tries the best first. Without it pairs are taken as given best first. deviations: the standard
     deviation of the error of each pair, in any unit. The threshold holds for the median pair and is 0.8 to 4 times as
@@ -176,8 +179,7 @@ def fit(points_a: npt.ArrayLike, points_b: npt.ArrayLike, geometry: str = "homog
 def _fit_pairs(pairs: Matrix, geometry: str, threshold: float = 0, quality: Any = None, deviations: Any = None,
                confidence: float = 0, max_iterations: int = 0, seed: int = 0, prosac: bool = True,
                camera: Optional[Camera] = None, camera_b: Optional[Camera] = None, *, candidates: int = 0) -> Fit:
-    calibrated = geometry in ("essential", "rotation")
-    if calibrated and camera is None:
+    if geometry in ("essential", "rotation") and camera is None:
         raise KeybitsValueError(f"{geometry} needs a camera")
     options, alive = _options(GEOMETRIES[geometry], threshold, confidence, max_iterations, seed, prosac, quality,
                               deviations, camera, camera_b, len(pairs), candidates)
@@ -186,7 +188,7 @@ def _fit_pairs(pairs: Matrix, geometry: str, threshold: float = 0, quality: Any 
     call(f"fit {geometry}", lib.kb_fit, address(pairs), len(pairs), ctypes.byref(options), workspace(), address(inliers),
          ctypes.byref(report))
     del alive
-    return _result(report, inliers, calibrated)._replace(geometry=geometry)
+    return _result(report, inliers)
 
 
 def find_homography(keypoints_a: KeypointsLike, keypoints_b: KeypointsLike, matches: MatchesLike,
@@ -242,7 +244,7 @@ def fit_pose(scene_points: npt.ArrayLike, image_points: npt.ArrayLike, camera: C
     call("fit_pose", lib.kb_fit_pose, address(points), len(points), ctypes.byref(options), workspace(),
          address(inliers), ctypes.byref(report))
     del alive
-    return _result(report, inliers, True)._replace(model=None)
+    return _result(report, inliers)._replace(model=None)
 
 
 def square_matrix(h: npt.ArrayLike) -> Matrix:

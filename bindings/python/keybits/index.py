@@ -52,7 +52,7 @@ def _features(features: Any, keypoints: Any = None, size: Tuple[int, int] = (0, 
 
 def _geometry(name: str) -> int:
     if name == "any":
-        return 0
+        return 0  # as kb_verify_options has it
     if name not in GEOMETRIES:
         raise KeybitsValueError(f"no geometry {name!r}; there are {', '.join(GEOMETRIES)}")
     return GEOMETRIES[name]

@@ -37,7 +37,7 @@ class Pair:
         return self.fit is not None and self.fit.found
 
 
-def match_images(a: ImageLike, b: ImageLike, geometry: Optional[str] = "homography", *, threshold: float = 0,
+def match_images(a: ImageLike, b: ImageLike, geometry: Optional[str] = "any", *, threshold: float = 0,
                  camera: Optional[Camera] = None, camera_b: Optional[Camera] = None, seed: int = 0,
                  model: Union[Model, str, None] = None, detector: Union[str, Detector] = DEFAULT_DETECTOR,
                  max_keypoints: Optional[int] = None, looks: Sequence[str] = tuple(_LOOKS)[:4], filter: bool = True,
@@ -50,16 +50,16 @@ def match_images(a: ImageLike, b: ImageLike, geometry: Optional[str] = "homograp
     of an epipolar geometry are sought again along its lines. The look whose geometry has the most places is taken; looks
     names those that may be tried.
 
-    geometry and the options after it are those of fit; None: matches alone, of the look with the most. The detector's
+    geometry and the options after it are those of fit; "any": a homography, or where the scene has depth a fundamental
+    matrix, with a camera an essential one (pair.fit.geometry); None: matches alone, of the look with the most. The detector's
     orientation is the rule for angles; with "none" there are only upright looks. filter: kb_filter before fitting.
 
     >>> pair = keybits.match_images(gray, other)
-    >>> pair.found, pair.fit.H, pair.look
+    >>> pair.found, pair.places, pair.fit.geometry, pair.fit.model
     """
     if geometry is not None and geometry not in GEOMETRIES:
         raise KeybitsValueError(f"no geometry {geometry!r}; there are {', '.join(GEOMETRIES)}")
-    calibrated = geometry in ("essential", "rotation")
-    if calibrated and camera is None:
+    if geometry in ("essential", "rotation") and camera is None:
         raise KeybitsValueError(f"{geometry} needs a camera")
     if not {"upright", "oriented"}.intersection(looks) or not set(looks) <= set(_LOOKS):
         raise KeybitsValueError(f"looks are {', '.join(_LOOKS)}, with upright or oriented among them, not {looks!r}")
@@ -84,7 +84,7 @@ def match_images(a: ImageLike, b: ImageLike, geometry: Optional[str] = "homograp
     call("match_images", lib.kb_match_images, used._handle, ctypes.byref(first), ctypes.byref(second),
          ctypes.byref(options), workspace(), ctypes.byref(pair))
     del alive, alive_a, alive_b
-    result = _result(report, inliers[:pair.count].copy(), calibrated)._replace(geometry=geometry) if geometry else None
+    result = _result(report, inliers[:pair.count].copy()) if geometry else None
     return Pair(keypoints[0, :sides[0].n].copy(), keypoints[1, :sides[1].n].copy(), matches[:pair.count].copy(), result,
                 int(report.places), int(pair.candidates), text(lib.kb_name(_abi.KB_NAMES_LOOK, pair.look)), float(pair.rotation),
                 int(pair.looks))

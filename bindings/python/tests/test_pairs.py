@@ -44,6 +44,22 @@ def test_looks(degrees, look, looks):
     assert upright.found == (degrees == 0) and upright.looks == 1
 
 
+def test_any_geometry():
+    """Three walls one above the other, seen from two places, have depth; one wall has not."""
+    wide = leaves()
+    near, far, flat = wide[:100, 40:260], wide[100:160, 40:260], wide[160:, 40:260]
+    beside = np.vstack([wide[:100, 48:268], wide[100:160, 58:278], wide[160:, 76:296]])
+    scene = np.vstack([near, far, flat])
+    pair = keybits.match_images(scene, beside)
+    assert pair.fit.geometry == "fundamental" and pair.fit.F is not None and pair.fit.H is None and pair.fit.E is None
+    pose = keybits.match_images(scene, beside, camera=keybits.Camera(300, 300, 110, 120))
+    assert pose.fit.geometry == "essential" and pose.fit.E is not None and pose.fit.rotation == pytest.approx(np.eye(3), abs=0.05)
+    plane = keybits.match_images(wide[:, :220], wide[:, 30:250], camera=keybits.Camera(300, 300, 110, 120))
+    assert plane.fit.geometry == "homography" and plane.fit.H is not None and plane.fit.F is None and plane.fit.rotation is None
+    x, y = keybits.match_points(pair.keypoints_a, pair.keypoints_b, pair.matches)
+    assert keybits.fit(x, y, "any").geometry == "fundamental"
+
+
 def test_options():
     image = leaves()
     view = warp(image, HOMOGRAPHY, 320, 240)

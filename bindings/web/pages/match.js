@@ -78,7 +78,7 @@ function draw() {
   }
   if (form.elements.outliers.checked) drawMatches(context, result, [dx, dy], false);
   drawMatches(context, result, [dx, dy], true);
-  if (!result.fit.found) return;
+  if (!isFlat(result.fit)) return;
   const { width: w, height: h } = slots.a.canvas;
   const corners = [[0, 0], [w - 1, 0], [w - 1, h - 1], [0, h - 1]]
     .map(([x, y]) => applyHomography(result.fit.model, x, y)).map(([x, y]) => [x + dx, y + dy]);
@@ -88,6 +88,14 @@ function draw() {
     outlinePath(context, corners);
     context.stroke();
   }
+}
+
+const isFlat = (fit) => fit.found && fit.geometry === "homography";
+
+/** What was found, as a sentence. */
+function sentence({ fit, matches }) {
+  if (!fit.found) return `${matches.count} matches, but no geometry: ${fit.result}.`;
+  return `${fit.inlierCount} of ${matches.count} matches agree on ${isFlat(fit) ? "one outline" : "a scene with depth"}.`;
 }
 
 function tell() {
@@ -106,9 +114,7 @@ function tell() {
     return row;
   }));
   table.hidden = false;
-  byId("status").textContent = fit.found
-    ? `${fit.inlierCount} of ${matches.count} matches agree on one outline.`
-    : `${matches.count} matches, but no outline: ${fit.result}.`;
+  byId("status").textContent = sentence(result);
   byId("status").dataset.inliers = fit.inlierCount;
 }
 
@@ -235,8 +241,8 @@ function csv() {
 function json() {
   const { candidates, fit, look, matches, model, ms, names, rotation } = result;
   return JSON.stringify({ images: names, model, look, rotation, candidates, matches: matches.count,
-    inliers: fit.inlierCount, places: fit.places, result: fit.result, homography: [...fit.model], rms: fit.rms, ms },
-  null, 2);
+    inliers: fit.inlierCount, places: fit.places, result: fit.result, geometry: fit.geometry, matrix: [...fit.model],
+    rms: fit.rms, ms }, null, 2);
 }
 
 for (const button of document.querySelectorAll("[data-save]")) {
