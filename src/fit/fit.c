@@ -288,7 +288,8 @@ kb_status kb_fit(const kb_point_pair *pairs, size_t n, const kb_fit_options *opt
     kb_status status = check_pairs(pairs, n, INT32_MAX / 4, report, error);
     if (status != KB_OK) return status;
     if (KBI_STRUCT_READ(kb_fit_options, &o, options) != KB_OK) return kbi_fail_struct(error);
-    if (o.geometry == KB_GEOMETRY_ANY) return kbi_fit_any(pairs, n, options, workspace, inliers, report, error);
+    o.struct_size = sizeof o;
+    if (o.geometry == KB_GEOMETRY_ANY) return kbi_fit_any(pairs, n, &o, workspace, inliers, report, error);
     const fit_input input = {n ? &pairs->x1 : NULL, 4, (int32_t)n};
     return fit_input_with(&input, NULL, options, workspace, inliers, report, error);
 }

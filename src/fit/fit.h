@@ -284,9 +284,11 @@ void kbi_fit_cross3(const double *a, const double *b, double *out);
 /* The matrix of cofactors. */
 void kbi_fit_cofactors3(const double *m, double *out);
 
-/* ---- any.c ---- kb_fit for KB_GEOMETRY_ANY, whose threshold is the homography's, a number of times the other's. */
-#define FIT_ANY_THRESHOLDS 3.0 /* as the defaults are */
-kb_status kbi_fit_any(const kb_point_pair *pairs, size_t n, const kb_fit_options *options, kb_workspace *workspace,
+/* ---- any.c ---- */
+
+#define FIT_ANY_THRESHOLDS 3.0 /* of KB_GEOMETRY_ANY, the homography's by the other's: as the defaults are */
+/* kb_fit for KB_GEOMETRY_ANY, with options that were read; they are changed. */
+kb_status kbi_fit_any(const kb_point_pair *pairs, size_t n, kb_fit_options *o, kb_workspace *workspace,
                       uint8_t *inliers, kb_fit_report *report, kb_error *error);
 
 /* Names of values, for kb_name; NULL when there is none. */
