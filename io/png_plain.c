@@ -104,8 +104,8 @@ static size_t gather(const io_source *source, uint8_t *to)
             total += length;
         } else if (memcmp(chunk + 4, "tRNS", 4) == 0 || memcmp(chunk + 4, "eXIf", 4) == 0) {
             return 0;
-        } else if (!(chunk[4] & 0x20) && memcmp(chunk + 4, "IHDR", 4) != 0) {
-            return 0; /* a chunk that one must know */
+        } else if (!(chunk[4] & 0x20) && at > 8) {
+            return 0; /* a chunk that one must know, or another header than the first */
         }
         at += 12 + length;
     }

@@ -22,7 +22,6 @@ static bool take_bits(cli_common *common, const char *option, const char *text, 
 }
 
 static const char *const off_on[] = {"off", "on", NULL};
-static const char *const samplers[] = {"patch", "cells", NULL};
 
 const cli_option train_model_options[] = {
     {"output", 'o', CLI_OUTPUT(train_options, output), "FILE", .help = "the model file to write; required"},
@@ -31,18 +30,18 @@ const cli_option train_model_options[] = {
      .help = ", written into the model (default: the support of the patches; needed when sets differ in it)"},
     {"sift-support", 0, CLI_NUMBER(train_options, sift_support, 0.1, 10), "S",
      .help = ", written into the model for keypoints of SIFT detectors (default: as the others)"},
-    {"sampler", 0, CLI_CHOICE(train_options, sampler, 0), "NAME", .words = samplers,
-     .help = "(docs/sampling.md): the grid that a BAD model is learned for (default: cells; with --paper, patch). "
-             "BAG always has octaves"},
-    {"augment", 0, CLI_CHOICE(train_options, augment, TRAIN_AUGMENT_OFF), "on|off", .words = off_on,
-     .help = "small random rotation, scale, light, blur and noise (default: off, with --paper on)"},
-    {"paper", 0, CLI_FLAG(train_options, paper),
-     .help = "the recipe of the paper (docs/paper.md); other options change it"},
     {"log", 0, CLI_OUTPUT(train_options, log), "FILE.csv", .help = "the log (default: the model's name with .csv)"},
     {"page", 0, CLI_OUTPUT(train_options, page), "FILE.html",
      .help = "a page with curves and pictures of the result"},
     {"resume", 0, CLI_FLAG(train_options, resume),
      .help = "go on where an interrupted training with the same options stopped"},
+    {0}};
+
+const cli_option train_paper_options[] = {
+    {"augment", 0, CLI_CHOICE(train_options, augment, TRAIN_AUGMENT_OFF), "on|off", .words = off_on,
+     .help = "small random rotation, scale, light, blur and noise (default: off, with --paper on)"},
+    {"paper", 0, CLI_FLAG(train_options, paper),
+     .help = "the recipe of the paper (docs/paper.md); other options change it"},
     {0}};
 
 const cli_option train_data_options[] = {

@@ -32,6 +32,7 @@ enum { TRAIN_AUGMENT_UNSAID, TRAIN_AUGMENT_OFF, TRAIN_AUGMENT_ON };
 
 /* Where patches come from, and where the model goes; the job is train_options. */
 extern const cli_option train_data_options[], train_model_options[];
+extern const cli_option train_paper_options[]; /* of the kinds that the paper has */
 /* The row of --hold-back, whose default is not the same everywhere. */
 #define TRAIN_HOLD_BACK(job, member, preset)                                                                           \
     {"hold-back", 0, CLI_NUMBER(job, member, 0, 0.9), "F",                                                             \

@@ -186,16 +186,8 @@ static int box_run(cli_common *common, void *context, int count, char **argument
     job->common = common;
     job->result.started = io_clock_seconds();
     if (!job->shared.output) return cli_usage_error(common, "needs -o MODEL.kbm");
-    if (job->o.kind == KB_KIND_BAD && job->o.channels && job->o.channels != 1)
-        return cli_usage_error(common, "--channels is for bag; bad has gray only");
-    if (job->o.kind == KB_KIND_BAG && job->shared.sampler)
-        return cli_usage_error(common, "--sampler is for bad; bag always has octaves");
     if (job->o.kind == KB_KIND_BAG && job->shared.bits % 32)
         return cli_usage_error(common, "--bits of bag must be a multiple of 32, not %d", (int)job->shared.bits);
-    if (job->o.kind == KB_KIND_BAG && job->shared.paper)
-        return cli_usage_error(common, "--paper is not for bag, which the paper does not have");
-    if (job->o.kind == KB_KIND_BAG && train_augments(&job->shared))
-        return cli_usage_error(common, "--augment is not for bag: octaves cannot be augmented");
     job->o.sampler = train_sampler(&job->shared, job->o.kind);
     if (job->o.kind == KB_KIND_BAD && job->o.sampler == KB_SAMPLER_PATCH && job->o.max_radius > KB_MAX_RADIUS)
         return cli_usage_error(common, "--radius is 1 to 7 with --sampler patch");
@@ -234,8 +226,9 @@ static void bad_begin(void *context) { box_begin(context, KB_KIND_BAD); }
 static void bag_begin(void *context) { box_begin(context, KB_KIND_BAG); }
 static void box_end(void *context) { train_data_free(&((box_job *)context)->data); }
 
+static const char *const samplers[] = {"patch", "cells", NULL};
+
 static const cli_option box_options[] = {
-    CLI_GROUP(box_job, shared, train_model_options),
     CLI_GROUP(box_job, shared, train_data_options),
     TRAIN_HOLD_BACK(box_job, shared.hold_back, "(default 0)"),
     CLI_SECTION("Selection"),
@@ -255,8 +248,22 @@ static const cli_option box_options[] = {
      .help = "1 to 8, on samples 1 to 7; one number: all alike (default: all)"},
     {"two-radii", 0, CLI_FLAG(box_job, o.two_radii), .help = "the boxes of a pair may differ in size"},
     {"fixed-threshold", 0, CLI_FLAG(box_job, o.fixed_threshold), .help = "all thresholds are 0"},
+    {0}};
+
+static const cli_option bad_options[] = {
+    CLI_GROUP(box_job, shared, train_model_options),
+    CLI_GROUP(box_job, shared, train_paper_options),
+    {"sampler", 0, CLI_CHOICE(box_job, shared.sampler, 0), "NAME", .words = samplers,
+     .help = "(docs/sampling.md): the grid that the model is learned for (default: cells; with --paper, patch)"},
+    {.type = CLI_TYPE_GROUP, .group = box_options},
+    {0}};
+
+/* Of the kinds of boxes, BAG alone has channels; it always has octaves, which cannot be augmented. */
+static const cli_option bag_options[] = {
+    CLI_GROUP(box_job, shared, train_model_options),
+    {.type = CLI_TYPE_GROUP, .group = box_options},
     {"channels", 0, CLI_CALL(box_job, o.channels), "LIST", .take = take_channels,
-     .help = "bag: channels, such as 1-8 or 1,3,5,7: gradients towards 0, 45, ... 315 degrees (default 1-8)"},
+     .help = ", such as 1-8 or 1,3,5,7: gradients towards 0, 45, ... 315 degrees (default 1-8)"},
     {0}};
 
 #define BOX_EXAMPLES(set) set " -o my.kbm # with the defaults\n" set " -o my.kbm --hold-back 0.2 # and how good it is"
@@ -268,7 +275,7 @@ static const cli_option box_options[] = {
 #define BOX_COMMAND(kind, set, what, about_sets)                                                            \
     const cli_command train_##kind = {.name = "train " #kind, .examples = BOX_EXAMPLES(set), .summary = what, \
                                       .usage = BOX_USAGE,                                                   \
-                                      .about = BOX_ABOUT about_sets, .options = box_options, .least = 1,    \
+                                      .about = BOX_ABOUT about_sets, .options = kind##_options, .least = 1, \
                                       .most = CLI_ANY, .wants = "needs a set of patches (.kbp)",            \
                                       .reads_arguments = true, .job_size = sizeof(box_job),                 \
                                       .begin = kind##_begin, .run = box_run, .end = box_end}

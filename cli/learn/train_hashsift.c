@@ -226,6 +226,7 @@ static const char *const losses[] = {"triplet", "binary", NULL};
 
 static const cli_option hashsift_options[] = {
     CLI_GROUP(hash_job, shared, train_model_options),
+    CLI_GROUP(hash_job, shared, train_paper_options),
     CLI_GROUP(hash_job, shared, train_data_options),
     TRAIN_HOLD_BACK(hash_job, shared.hold_back, "(default 0)"),
     CLI_SECTION("Adam"),

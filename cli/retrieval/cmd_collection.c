@@ -192,7 +192,7 @@ static bool check_camera(cli_common *common, const char *option, const char *tex
 }
 
 static const cli_option collection_option_table[] = {
-    {"output", 'o', CLI_OUTPUT(collection_job, output), "FILE.db", .help = "COLMAP's database"},
+    {"output", 'o', CLI_OUTPUT(collection_job, output), "FILE.db", .rank = CLI_FREQUENT, .help = "COLMAP's database"},
     {"work", 0, CLI_TEXT(collection_job, work), "FOLDER",
      .help = "features and matches as they come about, for resuming and for other machines (default: FILE.db.work)"},
     {"openmvg", 0, CLI_TEXT(collection_job, openmvg), "FOLDER",

@@ -159,7 +159,7 @@ static void build_end(void *job)
 }
 
 static const cli_option build_options[] = {
-    {"output", 'o', CLI_OUTPUT(build_job, output), "FILE.kbi", .help = "the index"},
+    {"output", 'o', CLI_OUTPUT(build_job, output), "FILE.kbi", .rank = CLI_FREQUENT, .help = "the index"},
     {"vocab", 0, CLI_INPUT(build_job, vocabulary), "NAME|FILE",
      .help = "a built-in vocabulary or a file of any format (default: that of 10,000 words for the model); "
              "keybits vocab list"},
@@ -215,7 +215,7 @@ static int add_run(cli_common *common, void *job, int count, char **arguments)
 }
 
 static const cli_option add_options[] = {
-    {"output", 'o', CLI_OUTPUT(build_job, output), "FILE.kbi",
+    {"output", 'o', CLI_OUTPUT(build_job, output), "FILE.kbi", .rank = CLI_FREQUENT,
      .help = "the extended index (default: the index itself, replaced in one step)"},
     DESCRIPTOR_OPTIONS(build_job, index_photo_options, index_model_option),
     {0}};

@@ -70,7 +70,7 @@ static void build_map_begin(void *job)
 static void build_map_end(void *job) { cli_pipeline_close(&((build_map_job *)job)->pipeline); }
 
 static const cli_option build_map_options[] = {
-    {"output", 'o', CLI_OUTPUT(build_map_job, output), "FILE.kbl", .help = "the map"},
+    {"output", 'o', CLI_OUTPUT(build_map_job, output), "FILE.kbl", .rank = CLI_FREQUENT, .help = "the map"},
     {"vocab", 0, CLI_INPUT(build_map_job, vocabulary), "NAME|FILE",
      .help = "for retrieval (default: that of 10,000 words for the model)"},
     CLI_SECTION("Images"),

@@ -214,9 +214,9 @@ static void loops_end(void *job)
 }
 
 static const cli_option loops_options[] = {
-    {"output", 'o', CLI_OUTPUT(loops_job, output), "FILE.csv",
+    {"output", 'o', CLI_OUTPUT(loops_job, output), "FILE.csv", .rank = CLI_FREQUENT,
      .help = "query,reference,score,inliers,geometry and its matrix from query to reference; - for standard output"},
-    {"page", 0, CLI_OUTPUT(loops_job, page), "FILE.html",
+    {"page", 0, CLI_OUTPUT(loops_job, page), "FILE.html", .rank = CLI_FREQUENT,
      .help = "a page with the similarity of all pairs and both pictures of each loop"},
     {"window", 0, CLI_NUMBER(loops_job, options.window, 1, 1000000), "N", "20",
      .help = ": the last N images are not searched"},

@@ -188,7 +188,7 @@ static void train_end(void *job)
 }
 
 static const cli_option train_options[] = {
-    {"output", 'o', CLI_OUTPUT(train_job, output), "FILE",
+    {"output", 'o', CLI_OUTPUT(train_job, output), "FILE", .rank = CLI_FREQUENT,
      .help = "the vocabulary; the suffix says in which format (keybits vocab convert --help)"},
     {"words", 'w', CLI_NUMBER(train_job, words, 2, 100000000), "N", "10000", .help = "words at most"},
     {"branching", 'k', CLI_NUMBER(train_job, branching, 2, KB_MAX_BRANCHING), "K",
@@ -424,7 +424,7 @@ static int convert_run(cli_common *common, void *job, int count, char **argument
 }
 
 static const cli_option convert_options[] = {
-    {"output", 'o', CLI_OUTPUT(convert_job, output), "FILE", .help = "the new file"},
+    {"output", 'o', CLI_OUTPUT(convert_job, output), "FILE", .rank = CLI_FREQUENT, .help = "the new file"},
     {"format", 'f', CLI_CHOICE(convert_job, format, 0), "FORMAT", .words = io_vocabulary_formats,
      .help = "its format (default: by its suffix)"},
     {"model", 'm', CLI_INPUT(convert_job, model), "NAME|FILE",

@@ -92,7 +92,7 @@ run "$KEYBITS" train ablation set.kbp --paper --bits 32 --triplets 200 --candida
 lines table.txt 10
 holds table.txt "32.24"
 [ "$(ls rows | wc -l)" = 9 ] || fail "models of the ablation: $(ls rows)"
-refuse 2 "--paper is not for bag" "$KEYBITS" train bag octaves.kbp -o x.kbm --paper
+refuse 2 "unknown option --paper" "$KEYBITS" train bag octaves.kbp -o x.kbm --paper
 
 # settings of the ablation, channels
 # the sampler: cells for BAD unless another is asked for
@@ -148,8 +148,8 @@ refuse 2 "1 to 7" "$KEYBITS" train bad set.kbp -o x.kbm --radius 8 --sampler pat
 refuse 2 "--channels" "$KEYBITS" train bad set.kbp -o x.kbm --channels 1-8
 refuse 2 "--channels" "$KEYBITS" train bag octaves.kbp -o x.kbm --channels 1-9
 refuse 2 "--bits of bag must be a multiple of 32, not 40" "$KEYBITS" train bag octaves.kbp -o x.kbm --bits 40
-refuse 2 "--sampler is for bad" "$KEYBITS" train bag octaves.kbp -o x.kbm --sampler patch
-refuse 2 "--augment is not for bag" "$KEYBITS" train bag octaves.kbp -o x.kbm --augment on
+refuse 2 "unknown option --sampler" "$KEYBITS" train bag octaves.kbp -o x.kbm --sampler patch
+refuse 2 "unknown option --augment" "$KEYBITS" train bag octaves.kbp -o x.kbm --augment on
 # what is learned from octaves and what from patches
 refuse 1 "BAG is learned from octaves" "$KEYBITS" train bag set.kbp -o y.kbm --quiet
 refuse 1 "BAG is learned from octaves" "$KEYBITS" train bag octaves.kbp -o y.kbm --validate set.kbp --quiet

@@ -70,6 +70,22 @@ static void png_plain(void **state)
         free(file.data);
     }
 }
+
+/* A file with its header twice is left to libpng, which refuses it. */
+static void png_with_two_headers(void **state)
+{
+    enum { HEADER = 25, START = 8 };
+    bytes file = png_8(PNG_COLOR_TYPE_GRAY, 1, false);
+    io_image image;
+    io_error error;
+    (void)state;
+    uint8_t *twice = malloc(file.size + HEADER);
+    memcpy(twice, file.data, START + HEADER);
+    memcpy(twice + START + HEADER, file.data + START, file.size - START);
+    assert_false(io_image_decode("twice.png", twice, file.size + HEADER, NULL, &image, &error));
+    free(twice);
+    free(file.data);
+}
 #endif
 
 static int bit_at(int x, int y) { return (x + y) % 2 ? 255 : 0; }
@@ -402,6 +418,7 @@ int main(void)
         cmocka_unit_test(png_of_8_bits),
 #ifdef KB_HAVE_LIBDEFLATE
         cmocka_unit_test(png_plain),
+        cmocka_unit_test(png_with_two_headers),
 #endif
         cmocka_unit_test(png_of_few_bits_and_palettes),
         cmocka_unit_test(png_of_16_bits),
