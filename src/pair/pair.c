@@ -90,7 +90,7 @@ static kb_status find_keypoints(pair_job *job, pair_side *side, const kb_image *
 
 static bool found(const pair_look *look) { return look->fit.result == KB_FIT_FOUND; }
 
-/* A geometry that is degenerate is more than none: other angles will not change the scene. */
+/* A geometry that is degenerate is more than none. */
 static int32_t rank_of(const pair_look *look)
 {
     return found(look) ? 2 : look->fit.result == KB_FIT_DEGENERATE ? 1 : 0;
@@ -120,10 +120,10 @@ static kb_status try_look(pair_job *job, kb_look look, float rotation, pair_look
     return status;
 }
 
-/* Upright rows of a turned image can agree with what repeats in it, but not many of them do. */
+/* Upright rows of a turned image can agree with what repeats in it, but not many of them do. Those that are left of a
+ * scene with depth may lie on one plane, so that a degenerate geometry tells nothing. */
 static bool believed(const pair_look *look)
 {
-    if (look->fit.result == KB_FIT_DEGENERATE) return true;
     return found(look) && (double)look->fit.inliers >= MIN_SHARE * (double)look->count;
 }
 

@@ -675,6 +675,20 @@ static void wrong_arguments_are_refused(void **state)
     release(&image);
 }
 
+/* Upright matches of a rolled pair are few, and may lie on one plane: then angles are tried, too. */
+static void a_plane_of_upright_matches_is_not_the_scene(void **state)
+{
+    outcome upright, o;
+    views v = views_of(room_scene(3), 33);
+    (void)state;
+    match_views(&v, KB_GEOMETRY_FUNDAMENTAL, KB_LOOK_UPRIGHT, &upright);
+    assert_int_equal(upright.fit.result, KB_FIT_DEGENERATE);
+    match_views(&v, KB_GEOMETRY_FUNDAMENTAL, ANGLES, &o);
+    assert_int_equal(o.fit.result, KB_FIT_FOUND);
+    assert_right(&v, &o, 0.9);
+    views_free(&v);
+}
+
 /* A flat scene gets the homography and its looks, a room the epipolar geometry, upright and turned, as if asked for it:
  * but for chance, which has two fits per look. */
 static void any_geometry_is_the_scenes(void **state)
@@ -707,6 +721,7 @@ int main(void)
         cmocka_unit_test(warps_change_the_scale),
         cmocka_unit_test(a_second_warp_takes_nothing_away),
         cmocka_unit_test(warped_keypoints_obey_the_mask),
+        cmocka_unit_test(a_plane_of_upright_matches_is_not_the_scene),
         cmocka_unit_test(any_geometry_is_the_scenes),
         cmocka_unit_test(a_room_is_not_warped),
         cmocka_unit_test(epipolar_lines_guide),
