@@ -139,6 +139,7 @@ bool ev_bench_pair(ev_bench_set *set, size_t a, size_t b, const ev_method *metho
     KB_INIT(report);
     KB_INIT(pair);
     detect.max_keypoints = set->max_keypoints;
+    if (looks) fit.geometry = KB_GEOMETRY_HOMOGRAPHY; /* one look to the peer's geometry; else all is the default */
     o.looks = looks;
     o.detect = &detect;
     o.fit = &fit;

@@ -152,7 +152,7 @@ static bool cv_fit(ev_bench_set *set, size_t item, int variant, const ev_method 
 
 /* --------------------------------------------------------------------------------------------- the whole pipeline */
 
-/* Two images to a homography: by one look, or by all that kb_match_images has by default. */
+/* Two images to a homography by one look, or to the geometry of their scene as kb_match_images has it by default. */
 enum { ONE_LOOK, DEFAULT_LOOKS };
 
 static bool our_pipeline(ev_bench_set *set, size_t item, int variant, const ev_method *method, io_error *error)
