@@ -138,7 +138,8 @@ static bool match_read(match_job *job, const kb_parallel *parallel, io_error *er
 
 static void match_warn_patches(const cli_common *common, const match_job *job)
 {
-    for (int i = 0; i < 2; i++) {
+    int described = job->result.look == KB_LOOK_WARPED ? 1 : 2; /* that look describes B in the pixels of A */
+    for (int i = 0; i < described; i++) {
         if (!job->images[i].pixels) continue;
         features_fit fit =
             features_measure(&job->features[i], job->pipeline.model, job->pipeline.pipeline.options.scale);
