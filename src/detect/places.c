@@ -38,25 +38,29 @@ static bool is_taken(const raster *r, const kb_keypoint *keypoints, const kb_key
     return false;
 }
 
-/* The power `steps` / KBI_PEAK_STEPS, from -1/2 to 1/2, of the step between levels, by its square roots. */
-static double growth_of(const double root[KBI_PEAK_BITS], int32_t steps)
+#define GROWTHS (KBI_PEAK_STEPS / 2)
+
+/* growth[k], k < GROWTHS: the power k / KBI_PEAK_STEPS of the step between levels, by its square roots. */
+static void find_growths(double step, double growth[GROWTHS])
 {
-    double growth = 1;
-    for (int32_t i = 0, rest = steps < 0 ? -steps : steps; rest > 0; i++, rest >>= 1)
-        if (rest & 1) growth *= root[KBI_PEAK_BITS - 1 - i];
-    return steps < 0 ? 1 / growth : growth;
+    double root[KBI_PEAK_BITS] = {sqrt(step)};
+    for (int32_t i = 1; i < KBI_PEAK_BITS; i++) root[i] = sqrt(root[i - 1]);
+    growth[0] = 1;
+    for (int32_t i = KBI_PEAK_BITS - 1, bit = 1; bit < GROWTHS; i--, bit *= 2)
+        for (int32_t k = 0; k < bit; k++) growth[bit + k] = growth[k] * root[i];
 }
 
 /* The keypoints of the first c->room places, strongest first; of equal maxima the finer comes first. */
 static size_t take_places(const kbi_corners *c, raster *r, const uint64_t *entries, size_t n)
 {
-    double root[KBI_PEAK_BITS] = {sqrt(c->levels.step)};
-    for (int32_t i = 1; i < KBI_PEAK_BITS; i++) root[i] = sqrt(root[i - 1]);
+    double growth[GROWTHS];
     size_t kept = 0;
+    find_growths(c->levels.step, growth);
     memset(r->cell, 0xff, (size_t)r->columns * (size_t)r->rows * sizeof *r->cell); /* NOBODY */
     for (size_t i = 0; i < n && kept < c->room; i++) {
         uint32_t index = (uint32_t)entries[i];
-        kb_keypoint k = kbi_corner_keypoint(c, index, growth_of(root, c->peaks.peak[index].dlevel));
+        int32_t steps = c->peaks.peak[index].dlevel;
+        kb_keypoint k = kbi_corner_keypoint(c, index, steps < 0 ? 1 / growth[-steps] : growth[steps]);
         if (is_taken(r, c->keypoints, &k)) continue;
         uint32_t *cell = &r->cell[cell_at(k.y, 0, r->rows) * r->columns + cell_at(k.x, 0, r->columns)];
         r->next[kept] = *cell;
