@@ -18,10 +18,14 @@
 #define REACH 2.0
 #define WINDOW_ROWS 5 /* and columns, at most: 2 REACH + 1 */
 
-/* The strongest peaks near a peak, on the levels before and after: their numbers in the list. */
+/* What a peak knows of the peaks near it on the levels before and after: that there is none, that one of them is
+ * stronger, or else the number of the strongest in the list. */
 typedef struct relation {
     uint32_t before, after;
 } relation;
+
+#define NOBODY UINT32_MAX
+#define BEATEN (UINT32_MAX - 1)
 
 /* The peaks of a level, in order of rows. */
 typedef struct level_peaks {
@@ -30,8 +34,6 @@ typedef struct level_peaks {
     uint32_t first; /* number of the first in the list */
     relation *near;
 } level_peaks;
-
-#define NOBODY UINT32_MAX
 
 /* A bit for every pixel of a level, 1 where there is a peak, and for groups of 32 with a peak the number of their
  * first. */
@@ -153,10 +155,17 @@ static uint32_t peak_at(const peak_bits *b, int32_t x, int32_t y)
     return b->first[group] + (before * 0x01010101 >> 24);
 }
 
-/* Of equal ones the first in the order of rows counts, which comes first. */
-static void take_stronger(const kbi_peak *peaks, uint32_t found, uint32_t *best)
+/* Of two peaks that are near each other one is beaten: of equal ones the coarser. Which one cannot be predicted, so there
+ * is no branch. Among equal ones that a peak beats the first in the order of rows counts, which comes first. */
+static void compare_peaks(const kbi_peak *peaks, const level_peaks *finer, uint32_t fine, uint32_t coarse)
 {
-    if (*best == NOBODY || peaks[found].response > peaks[*best].response) *best = found;
+    const level_peaks *coarser = finer + 1;
+    uint32_t *const side[2] = {&coarser->near[coarse].before, &finer->near[fine].after};
+    const uint32_t number[2] = {finer->first + fine, coarser->first + coarse};
+    bool winner = peaks[number[0]].response >= peaks[number[1]].response;
+    uint32_t *best = side[winner], loser = number[winner];
+    *side[!winner] = BEATEN;
+    if (*best == NOBODY || (*best != BEATEN && peaks[loser].response > peaks[*best].response)) *best = loser;
 }
 
 /* Windows that hold peaks are collected first: which of them do cannot be predicted. */
@@ -179,9 +188,7 @@ static void compare_levels(const kbi_peak *peaks, const level_peaks *finer, cons
             const near_window *w = &window[i];
             for (uint64_t bits = w->bits; bits; bits &= bits - 1) {
                 int32_t bit = __builtin_ctzll(bits);
-                uint32_t fine = peak_at(b, w->left + bit % 8, w->top + bit / 8);
-                take_stronger(peaks, finer->first + fine, &coarser->near[w->coarse].before);
-                take_stronger(peaks, coarser->first + w->coarse, &finer->near[fine].after);
+                compare_peaks(peaks, finer, peak_at(b, w->left + bit % 8, w->top + bit / 8), w->coarse);
             }
         }
     }
@@ -207,17 +214,6 @@ static void interpolate(const double ratio[2], kbi_peak *p, const kbi_peak *befo
     p->dlevel = (int8_t)kbi_peak_steps(offset);
     p->dx = moved_to(p->x, p->dx, part, q->x + (double)q->dx / KBI_PEAK_STEPS, larger);
     p->dy = moved_to(p->y, p->dy, part, q->y + (double)q->dy / KBI_PEAK_STEPS, larger);
-}
-
-/* Of equal ones the finer stays. A peak that gives its place to a maximum is none itself, so it has not been moved.
- * Who has neighbours, and who is stronger, cannot be predicted: both are asked without branches. */
-static bool move_to_maximum(const double ratio[2], kbi_peak *peaks, kbi_peak *p, relation near)
-{
-    bool has_before = near.before != NOBODY, has_after = near.after != NOBODY;
-    const kbi_peak *before = &peaks[has_before ? near.before : 0], *after = &peaks[has_after ? near.after : 0];
-    bool beaten = (has_before & (before->response >= p->response)) | (has_after & (after->response > p->response));
-    if (!beaten & has_before & has_after) interpolate(ratio, p, before, after);
-    return !beaten;
 }
 
 /* ---- all levels ---- */
@@ -250,10 +246,12 @@ static void move_task(void *context, int32_t level)
     double factor = t->levels->level[level].factor, ratio[2] = {0, 0};
     if (level > 0) ratio[0] = 1 / (factor / t->levels->level[level - 1].factor);
     if (level + 1 < t->levels->count) ratio[1] = 1 / (factor / t->levels->level[level + 1].factor);
-    for (size_t k = 0; k < at->count; k++) {
-        bool maximum = move_to_maximum(ratio, t->peaks, &at->peak[k], at->near[k]);
+    for (size_t k = 0; k < at->count; k++) { /* a beaten peak is not moved: the maximum that beats it needs its place */
+        relation near = at->near[k];
+        bool has_before = near.before < BEATEN, has_after = near.after < BEATEN;
+        if (has_before & has_after) interpolate(ratio, &at->peak[k], &t->peaks[near.before], &t->peaks[near.after]);
         entries[found] = (uint64_t)~kbi_float_order(at->peak[k].response) << 32 | (at->first + k);
-        found += maximum;
+        found += (near.before != BEATEN) & (near.after != BEATEN);
     }
     t->found[level] = found;
 }
