@@ -17,6 +17,16 @@ void kbi_levels_plan(kbi_levels *levels, const kb_image *image, int32_t max, dou
     levels->level[0].stride = image->stride;
 }
 
+/* A new image is not in the nearer caches, and its rows are too short for processors to foresee the next ones. */
+#define ROWS_AHEAD 6
+#define CACHE_LINE 64
+
+static void fetch_row(const kbi_level *level, int32_t y)
+{
+    const uint8_t *row = kbi_level_pixel(level, 0, kbi_min_i(y, level->height - 1));
+    for (int32_t x = 0; x < level->width; x += CACHE_LINE) __builtin_prefetch(row + x);
+}
+
 static void resize_task(void *context, int32_t piece)
 {
     const kbi_levels *l = context;
@@ -25,6 +35,7 @@ static void resize_task(void *context, int32_t piece)
     int32_t end = (int32_t)kbi_piece((size_t)to->height, l->pieces, piece + 1);
     for (int32_t y = (int32_t)kbi_piece((size_t)to->height, l->pieces, piece); y < end; y++) {
         const uint8_t *a = from->data + l->rows.index[y] * from->stride;
+        fetch_row(from, l->rows.index[y] + ROWS_AHEAD);
         bool as_it_is = l->rows.weight[y] == 0 && !l->in_place; /* in its own place a level needs a copy of the row */
         if (!as_it_is) l->kernels->blend_rows(a, a + from->stride, from->width, l->rows.weight[y], blended);
         l->kernels->resize_row(as_it_is ? a : blended, from->width, l->columns, to->width,
