@@ -32,7 +32,7 @@ const kbi_sift_kernels kbi_sift_kernels_avx512 = {
 
 /* Five of them are in kernels_avx512_rows.c. */
 const kbi_detect_kernels kbi_detect_kernels_avx512 = {
-    .blend_rows = kbi_blend_rows_avx2, .resize_group = RESIZE_GROUP, OWN(resize_row), OWN(fast_row), OWN(fast_scores),
+    OWN(blend_rows), .resize_group = RESIZE_GROUP, OWN(resize_row), OWN(fast_row), OWN(fast_scores),
     OWN(peaks_row), .harris = kbi_harris_sse4, .disc_angle = kbi_disc_angle_avx2, OWN(gradient_blocks),
     OWN(gradient_sums), .gradient_histogram = kbi_gradient_histogram_avx2, OWN(hessian_blur), OWN(hessian_row),
     OWN(hessian_peaks), OWN(blur_pairs), .difference_row = kbi_difference_row_avx2, OWN(extrema_row),

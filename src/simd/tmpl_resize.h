@@ -13,7 +13,7 @@
 #define RESIZE_STEP (2 * VEC_LANES) /* pixels that one round writes */
 
 /* Sums of two products of bytes with weights that are KBI_RESIZE_ONE together, to pixels. */
-VEC_INLINE vec mixed(vec sums) { return v_shr_round(sums, KBI_RESIZE_BITS); }
+VEC_INLINE vec mixed(vec sums) { return v_mul_q15(sums, v_set(1 << (15 - KBI_RESIZE_BITS))); }
 
 VEC_KERNEL void KERNEL(blend_rows)(const uint8_t *a, const uint8_t *b, int32_t width, int32_t weight, uint8_t *out)
 {
