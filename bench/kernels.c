@@ -24,8 +24,8 @@ static uint8_t pixels[WIDTH * HEIGHT], patches[KBI_BATCH * KBI_PATCH_BYTES], cel
 static uint8_t bytes[WIDTH * HEIGHT], flags[N];
 static uint16_t deep[WIDTH * 32], x16[WIDTH];
 static int16_t signed_rows[3][WIDTH];
-static uint16_t blurred[WIDTH * 18]; /* as hessian.c blurs */
-static int32_t determinants[16][WIDTH], determinant_limit;
+static uint16_t blurred[WIDTH * 18 + KBI_HESSIAN_MARGIN]; /* as hessian.c blurs */
+static int32_t determinants[16][WIDTH + KBI_HESSIAN_MARGIN], determinant_limit;
 static int32_t x32[WIDTH];
 static kb_keypoint keypoints[N];
 static uint32_t in_order[N];
@@ -276,7 +276,7 @@ static void run_peaks(const kbi_kernels *k)
 }
 static void run_hessian_blur(const kbi_kernels *k)
 {
-    static uint16_t columns_only[2 * (WIDTH + KBI_ALIGN)], deep_out[2][WIDTH];
+    static uint16_t columns_only[2 * (WIDTH + KBI_ALIGN)], deep_out[2][WIDTH + KBI_HESSIAN_MARGIN];
     for (int y = 4; y < 68; y += 2)
         k->detect->hessian_blur(pixels + y * WIDTH + 4, WIDTH, WIDTH - 8, columns_only,
                                 (uint16_t *const[]){deep_out[0], deep_out[1]});

@@ -133,6 +133,9 @@ void kbi_hessian_blur_scalar(const uint8_t *row, ptrdiff_t stride, int32_t width
 #define KBI_HESSIAN_W2 15
 #define KBI_HESSIAN_W3 7
 #define KBI_HESSIAN_W4 2
+/* Rows of numbers have room for so many more behind the last one: kernels may read and write them, and they mean
+ * nothing. */
+#define KBI_HESSIAN_MARGIN 64
 /* Two rows, which share what they read: out[0][i] = 128 times the pixel row[i], blurred, and out[1][i] of the row below
  * it. Reads KBI_HESSIAN_BLUR pixels more on every side; columns is room for two times width + 2 KBI_HESSIAN_BLUR,
  * rounded up, numbers, and no part of out. */

@@ -30,18 +30,16 @@ int32_t kbi_hessian_limit(float response)
     return limit;
 }
 
-/* Rows that a search keeps: row y of the blurred ones is blurred[y & 3], row y of the determinants determinant[y % 3].
- * Column 0 of the determinants is the column before `left`, which only competes with its neighbours; blurred rows have
- * one more on both sides, and begin with it at a whole line of the cache. */
+/* Rows that a search keeps: row y of the blurred ones is blurred[y & 3]; rows of determinants take turns. Column
+ * 0 of the determinants is the column before `left`, which only competes with its neighbours; blurred rows have one more
+ * on both sides, and begin with it at a whole line of the cache. */
 typedef struct hessian_rows {
     uint16_t *columns, *blurred[4];
     int32_t *determinant[3];
     uint16_t *peak; /* in the place of columns */
 } hessian_rows;
 
-#define ROW_MARGIN 64 /* columns */
-
-static size_t row_columns(int32_t width) { return kbi_round_up((size_t)width + ROW_MARGIN); }
+static size_t row_columns(int32_t width) { return kbi_round_up((size_t)width + KBI_HESSIAN_MARGIN); }
 
 static size_t hessian_scratch_bytes(int32_t width)
 {
@@ -79,19 +77,6 @@ static void top_of_parabola(const int32_t *above, const int32_t *middle, const i
     offset[1] = kbi_half_pixel((xy * x - xx * y) / d);
 }
 
-/* Adds the peaks of row y. */
-static void add_peaks(const kbi_search *s, int32_t y, int32_t left, const hessian_rows *rows, int32_t n)
-{
-    const int32_t *above = rows->determinant[(y - 1) % 3], *middle = rows->determinant[y % 3];
-    const int32_t *below = rows->determinant[(y + 1) % 3];
-    for (int32_t i = 0; i < n; i++) {
-        double offset[2] = {0, 0};
-        int32_t p = rows->peak[i];
-        if (!s->options->whole_pixels && !s->probe) top_of_parabola(above + p, middle + p, below + p, offset);
-        kbi_search_add(s, left + p, y, kbi_hessian_response(middle[p]), offset);
-    }
-}
-
 static void hessian_search(const kbi_search *s)
 {
     int32_t left = s->left - 1, width = s->right - s->left + 2;
@@ -99,19 +84,25 @@ static void hessian_search(const kbi_search *s)
     int32_t threshold = kbi_hessian_limit(s->options->hessian_threshold), limit = threshold;
     hessian_rows rows = rows_in(s->scratch, s->level->width);
     blur_rows(s, left, width, s->top - 2, &rows);
+    int32_t *above = rows.determinant[0], *middle = rows.determinant[1], *below = rows.determinant[2];
     for (int32_t y = s->top - 1; y <= s->bottom; y++) { /* row y of the determinants, peaks of the row above it */
         uint16_t *const *blurred = rows.blurred;
-        int32_t *const *at = rows.determinant;
+        int32_t *next = above;
+        above = middle, middle = below, below = next;
         if (((y - s->top) & 1) != 0) blur_rows(s, left, width, kbi_min_i(y + 1, s->bottom), &rows);
-        s->kernels->hessian_row(blurred[(y - 1) & 3], blurred[y & 3], blurred[(y + 1) & 3], width, at[y % 3]);
+        s->kernels->hessian_row(blurred[(y - 1) & 3], blurred[y & 3], blurred[(y + 1) & 3], width, below);
         if (y <= s->top) continue;
         if (s->peaks->min > min) {
             min = s->peaks->min;
             limit = kbi_max_i(threshold, kbi_hessian_limit(min / s->weight * (1 - 1e-6f))); /* whatever is rounded */
         }
-        int32_t n =
-            s->kernels->hessian_peaks(at[(y + 1) % 3], at[(y + 2) % 3], at[y % 3], width, limit, rows.peak);
-        add_peaks(s, y - 1, left, &rows, n);
+        int32_t n = s->kernels->hessian_peaks(above, middle, below, width, limit, rows.peak);
+        for (int32_t i = 0; i < n; i++) {
+            int32_t p = rows.peak[i];
+            double offset[2] = {0, 0};
+            if (!s->options->whole_pixels && !s->probe) top_of_parabola(above + p, middle + p, below + p, offset);
+            kbi_search_add(s, left + p, y - 1, kbi_hessian_response(middle[p]), offset);
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 /* The rows of src/detect/hessian_rows.h for AVX2 and AVX-512.
  *
  * Rows of bytes, and the two products of a determinant, are interleaved, so that one instruction multiplies pairs and
- * adds them. Interleaving works within 128 bits, so the halves of the results are put in order at the end.
+ * adds them. Interleaving works within 128 bits, so the halves of the results are put in order at the end. The last vec
+ * of a row of numbers may reach beyond its end.
  *
  * Peaks: as for FAST (simd/tmpl_fast.h) all vecs of a stretch first take a cheap test without a branch, against the
  * limit and the neighbours above and below, whose loads do not cross lines of the cache. The vecs that pass are then
@@ -14,7 +15,7 @@
 #include "simd/vec.h"
 
 #define WORDS (VEC_LANES / 2) /* determinants of a vec */
-#define WORDS_STRETCH 64      /* vecs */
+#define WORDS_STRETCH 32      /* vecs */
 
 #ifdef KBI_VEC_AVX512
 #    define hessian_low8(a, b) _mm512_unpacklo_epi8(a, b)
@@ -105,12 +106,11 @@ VEC_INLINE vec sum_beside(const uint16_t *c, int k) { return v_add(v_loadu(c - k
 /* c begins KBI_HESSIAN_BLUR columns before the row. */
 VEC_INLINE void blur_across_row(const uint16_t *c, int32_t width, uint16_t *out)
 {
-    int32_t x = 0;
 #ifdef KBI_VEC_AVX512
     /* Of the vecs that begin between `here` and `next`, half are loaded, although they cross lines of the cache, and
      * half are shuffled, so that loads and shuffles run side by side. */
     vec here = v_loadu(c);
-    for (; x + 2 * VEC_LANES <= width + 2 * KBI_HESSIAN_BLUR; x += VEC_LANES) {
+    for (int32_t x = 0; x < width; x += VEC_LANES) {
         const uint16_t *at = c + x;
         vec next = v_loadu(at + VEC_LANES);
         v_storeu(out + x, blur_sum(from_place(here, next, 4), v_add(v_loadu(at + 3), v_loadu(at + 5)),
@@ -118,13 +118,13 @@ VEC_INLINE void blur_across_row(const uint16_t *c, int32_t width, uint16_t *out)
                                    v_add(v_loadu(at + 1), v_loadu(at + 7)), v_add(here, from_place(here, next, 8))));
         here = next;
     }
-#endif
-    for (; x < width; x += VEC_LANES) {
-        int32_t at = kbi_min_i(x, width - VEC_LANES);
-        const uint16_t *middle = c + KBI_HESSIAN_BLUR + at;
-        v_storeu(out + at, blur_sum(v_loadu(middle), sum_beside(middle, 1), sum_beside(middle, 2),
-                                    sum_beside(middle, 3), sum_beside(middle, 4)));
+#else
+    for (int32_t x = 0; x < width; x += VEC_LANES) {
+        const uint16_t *middle = c + KBI_HESSIAN_BLUR + x;
+        v_storeu(out + x, blur_sum(v_loadu(middle), sum_beside(middle, 1), sum_beside(middle, 2), sum_beside(middle, 3),
+                                   sum_beside(middle, 4)));
     }
+#endif
 }
 
 VEC_KERNEL void KERNEL(hessian_blur)(const uint8_t *row, ptrdiff_t stride, int32_t width, uint16_t *columns,
@@ -132,7 +132,7 @@ VEC_KERNEL void KERNEL(hessian_blur)(const uint8_t *row, ptrdiff_t stride, int32
 {
     const int32_t step = 2 * VEC_LANES, all = width + 2 * KBI_HESSIAN_BLUR;
     uint16_t *lower = columns + kbi_round_up((size_t)all);
-    if (all < step || width < VEC_LANES) {
+    if (all < step) {
         kbi_hessian_blur(row, stride, width, columns, out);
         return;
     }
@@ -156,15 +156,10 @@ VEC_INLINE void store_determinants(vec xx, vec yy, vec four_xy, int32_t *out)
 VEC_KERNEL void KERNEL(hessian_row)(const uint16_t *above, const uint16_t *middle, const uint16_t *below, int32_t width,
                                     int32_t *out)
 {
-    int32_t x = 0;
-    if (width < VEC_LANES) {
-        kbi_hessian_row(above, middle, below, width, out);
-        return;
-    }
 #ifdef KBI_VEC_AVX512
     /* Columns two apart are loaded once: loads begin one column before the row, which is aligned to the cache. */
     vec here = v_loadu(middle - 1), slope = v_sub(v_loadu(above - 1), v_loadu(below - 1));
-    for (; x + 2 * VEC_LANES <= width + 2; x += VEC_LANES) {
+    for (int32_t x = 0; x < width; x += VEC_LANES) {
         const int32_t next = x + VEC_LANES - 1;
         vec after = v_loadu(middle + next), next_slope = v_sub(v_loadu(above + next), v_loadu(below + next));
         vec centre = v_loadu(middle + x), twice = v_add(centre, centre);
@@ -174,15 +169,15 @@ VEC_KERNEL void KERNEL(hessian_row)(const uint16_t *above, const uint16_t *middl
         here = after;
         slope = next_slope;
     }
-#endif
-    for (; x < width; x += VEC_LANES) {
-        int32_t at = kbi_min_i(x, width - VEC_LANES);
-        const uint16_t *a = above + at, *m = middle + at, *b = below + at;
+#else
+    for (int32_t x = 0; x < width; x += VEC_LANES) {
+        const uint16_t *a = above + x, *m = middle + x, *b = below + x;
         vec centre = v_loadu(m), twice = v_add(centre, centre);
         vec xy = v_sub(v_add(v_loadu(a - 1), v_loadu(b + 1)), v_add(v_loadu(a + 1), v_loadu(b - 1)));
         store_determinants(v_sub(v_add(v_loadu(m - 1), v_loadu(m + 1)), twice),
-                           v_sub(v_add(v_loadu(a), v_loadu(b)), twice), xy, out + at);
+                           v_sub(v_add(v_loadu(a), v_loadu(b)), twice), xy, out + x);
     }
+#endif
 }
 
 /* ---- peaks ---- */
@@ -206,6 +201,19 @@ VEC_INLINE vec words_max(vec a, vec b)
 #endif
 }
 
+/* All lanes, or'ed. */
+VEC_INLINE uint32_t words_or(vec a)
+{
+#ifdef KBI_VEC_AVX512
+    __m256i half = _mm256_or_si256(_mm512_castsi512_si256(a), _mm512_extracti64x4_epi64(a, 1));
+#else
+    __m256i half = a;
+#endif
+    __m128i four = _mm_or_si128(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+    uint64_t two = (uint64_t)_mm_cvtsi128_si64(_mm_or_si128(four, _mm_unpackhi_epi64(four, four)));
+    return (uint32_t)(two | two >> 32);
+}
+
 /* Bits of the places from `middle` on that are peaks. */
 VEC_INLINE uint32_t determinant_peaks(const int32_t *above, const int32_t *middle, const int32_t *below,
                                       vec below_limit)
@@ -218,85 +226,48 @@ VEC_INLINE uint32_t determinant_peaks(const int32_t *above, const int32_t *middl
     return words_above(here, words_max(before, below_limit)) & ~words_above(after, here);
 }
 
+/* Adds `bit` to the lanes of `found` where a determinant from `at` on reaches the limit, and the ones above and below
+ * it do not exceed it. */
+VEC_INLINE vec find_promising(vec found, vec bit, const int32_t *above, const int32_t *middle, const int32_t *below,
+                              int32_t at, vec below_limit)
+{
+    vec here = v_loadu(middle + at), higher = words_max(v_loadu(above + at), below_limit);
 #ifdef KBI_VEC_AVX512
-
-/* Not 0 when one of the determinants from `middle` on reaches the limit, and those above and below it do not exceed
- * it. */
-VEC_INLINE uint32_t determinants_promise(const int32_t *above, const int32_t *middle, const int32_t *below,
-                                         vec below_limit)
-{
-    vec here = v_loadu(middle);
-    return words_above(here, words_max(v_loadu(above), below_limit)) & ~words_above(v_loadu(below), here);
-}
-
-/* Bits of the vecs from `start` on that pass the cheap test. The last vec overlaps the one before. */
-VEC_INLINE uint64_t promising_vecs(const int32_t *above, const int32_t *middle, const int32_t *below, int32_t start,
-                                   int32_t vecs, int32_t last, vec below_limit)
-{
-    uint16_t promise[WORDS_STRETCH] = {0};
-    int32_t i = 0;
-    for (; i + 4 <= vecs && start + WORDS * i + 48 <= last; i += 4)
-        VEC_UNROLL
-        for (int32_t k = 0; k < 4; k++) {
-            int32_t at = start + WORDS * (i + k);
-            promise[i + k] = (uint16_t)determinants_promise(above + at, middle + at, below + at, below_limit);
-        }
-    for (; i < vecs; i++) {
-        int32_t at = kbi_min_i(start + WORDS * i, last);
-        promise[i] = (uint16_t)determinants_promise(above + at, middle + at, below + at, below_limit);
-    }
-    return (uint64_t)_mm512_test_epi16_mask(v_loadu(promise + 32), v_loadu(promise + 32)) << 32 |
-           _mm512_test_epi16_mask(v_loadu(promise), v_loadu(promise));
-}
-
+    __mmask16 rises = _mm512_cmpgt_epi32_mask(here, higher);
+    return _mm512_mask_or_epi32(found, _mm512_mask_cmple_epi32_mask(rises, v_loadu(below + at), here), found, bit);
 #else
-
-/* The same, as lanes of ones. */
-VEC_INLINE vec determinants_promise(const int32_t *above, const int32_t *middle, const int32_t *below, int32_t at,
-                                    vec below_limit)
-{
-    vec here = v_loadu(middle + at), more = _mm256_cmpgt_epi32(here, words_max(v_loadu(above + at), below_limit));
-    return _mm256_andnot_si256(_mm256_cmpgt_epi32(v_loadu(below + at), here), more);
-}
-
-/* Four vecs become one, which has all ones in a half of 128 bits as one word each. */
-VEC_INLINE uint64_t promising_vecs(const int32_t *above, const int32_t *middle, const int32_t *below, int32_t start,
-                                   int32_t vecs, int32_t last, vec below_limit)
-{
-    uint64_t bits = 0;
-    for (int32_t i = 0; i < vecs; i += 4) {
-        vec p[4];
-        VEC_UNROLL
-        for (int32_t k = 0; k < 4; k++)
-            p[k] = determinants_promise(above, middle, below, kbi_min_i(start + WORDS * (i + k), last), below_limit);
-        vec all = _mm256_packs_epi16(_mm256_packs_epi32(p[0], p[1]), _mm256_packs_epi32(p[2], p[3]));
-        __m128i any = _mm_or_si128(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
-        int none = _mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(any, _mm_setzero_si128())));
-        bits |= (uint64_t)(none ^ 15) << i;
-    }
-    return vecs < WORDS_STRETCH ? bits & (((uint64_t)1 << vecs) - 1) : bits;
-}
-
+    vec beaten = _mm256_cmpgt_epi32(v_loadu(below + at), here);
+    return v_or(found, v_and(bit, _mm256_andnot_si256(beaten, _mm256_cmpgt_epi32(here, higher))));
 #endif
+}
+
+/* Bits of the vecs from `start` on that pass the cheap test. */
+VEC_INLINE uint32_t promising_vecs(const int32_t *above, const int32_t *middle, const int32_t *below, int32_t start,
+                                   int32_t vecs, vec below_limit)
+{
+    vec found = v_zero(), bit = v_set32(1);
+    VEC_UNROLL_4
+    for (int32_t i = 0; i < vecs; i++, bit = v_add32(bit, bit))
+        found = find_promising(found, bit, above, middle, below, start + WORDS * i, below_limit);
+    return words_or(found);
+}
 
 VEC_KERNEL int32_t KERNEL(hessian_peaks)(const int32_t *above, const int32_t *middle, const int32_t *below,
                                          int32_t width, int32_t limit, uint16_t *x)
 {
     const vec below_limit = v_set32((uint32_t)limit - 1);
     int32_t count = 0;
-    if (width < WORDS + 2) return kbi_hessian_peaks(above, middle, below, width, limit, x);
-    for (int32_t start = 0; start < width; start += WORDS_STRETCH * WORDS) {
+    for (int32_t start = 0; start < width - 1; start += WORDS_STRETCH * WORDS) {
         int32_t vecs = kbi_min_i((width - start + WORDS - 1) / WORDS, WORDS_STRETCH);
-        uint64_t promising = promising_vecs(above, middle, below, start, vecs, width - WORDS, below_limit);
+        uint32_t promising = promising_vecs(above, middle, below, start, vecs, below_limit);
         for (; promising; promising &= promising - 1) { /* few have two peaks: the first is taken without a branch */
-            int32_t i = __builtin_ctzll(promising), from = start + WORDS * i;
-            int32_t at = kbi_clamp_i(from, 1, width - 1 - WORDS);
-            uint64_t peaks = determinant_peaks(above + at, middle + at, below + at, below_limit);
-            peaks = (peaks << 32 >> (32 + from - at)) & ((1u << WORDS) - 1);
-            x[count] = (uint16_t)(from + __builtin_ctzll(peaks | 1u << 31));
+            int32_t from = start + WORDS * __builtin_ctz(promising), at = kbi_max_i(from, 1);
+            uint32_t peaks = determinant_peaks(above + at, middle + at, below + at, below_limit);
+            peaks &= (1u << (kbi_min_i(from + WORDS, width - 1) - at)) - 1;
+            x[count] = (uint16_t)(at + __builtin_ctz(peaks | 1u << 31));
             count += peaks != 0;
             for (peaks &= peaks - (peaks != 0); peaks; peaks &= peaks - 1)
-                x[count++] = (uint16_t)(from + __builtin_ctzll(peaks));
+                x[count++] = (uint16_t)(at + __builtin_ctz(peaks));
         }
     }
     return count;

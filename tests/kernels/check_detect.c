@@ -161,8 +161,8 @@ void check_blur(const kbi_kernels *c, const kbi_kernels *t)
 /* Determinants of any size, and few different ones, so that neighbours are equal. */
 static int32_t *random_determinants(size_t n, uint32_t different)
 {
-    int32_t *row = (int32_t *)(void *)guarded(n * sizeof *row);
-    for (size_t i = 0; i < n; i++)
+    int32_t *row = (int32_t *)(void *)guarded((n + KBI_HESSIAN_MARGIN) * sizeof *row);
+    for (size_t i = 0; i < n + KBI_HESSIAN_MARGIN; i++)
         row[i] = different ? (int32_t)below(different) - 2 : (int32_t)(below(1u << 16) << 15) - (1 << 30);
     return row;
 }
@@ -174,17 +174,17 @@ void check_hessian(const kbi_kernels *c, const kbi_kernels *t)
     for (int32_t i = 1; i <= SHORT + LONG; i++) {
         int32_t width = i <= SHORT ? i : LONGEST - 620 * (i - SHORT - 1) - i % 3;
         size_t n = (size_t)width, rows = 2 * KBI_HESSIAN_BLUR + 2;
-        size_t stride = n + 2 * KBI_HESSIAN_BLUR;
+        size_t stride = n + 2 * KBI_HESSIAN_BLUR, room = n + KBI_HESSIAN_MARGIN;
         uint8_t *pixels = guarded(stride * rows), *row = pixels + KBI_HESSIAN_BLUR * (stride + 1);
         fill_bytes(pixels, stride * rows, n, (uint32_t)i);
-        uint16_t *columns = random_row(2 * kbi_round_up(stride), 0), *expected[2], *found[2];
-        for (int k = 0; k < 4; k++) (k < 2 ? expected : found)[k & 1] = random_row(n, 0);
+        uint16_t *columns = random_row(2 * kbi_round_up(stride) + KBI_HESSIAN_MARGIN, 0), *expected[2], *found[2];
+        for (int k = 0; k < 4; k++) (k < 2 ? expected : found)[k & 1] = random_row(room, 0);
         c->detect->hessian_blur(row, (ptrdiff_t)stride, width, columns, expected);
         t->detect->hessian_blur(row, (ptrdiff_t)stride, width, columns, found);
         for (int k = 0; k < 2; k++) same("hessian_blur", expected[k], found[k], n * sizeof *found[k]);
 
         uint32_t most = i % 3 == 0 ? 3 : i % 3 == 1 ? 32640 : 65535;
-        const uint16_t *a = random_row(n + 2, most), *m = random_row(n + 2, most), *b = random_row(n + 2, most);
+        const uint16_t *a = random_row(room + 1, most), *m = random_row(room + 1, most), *b = random_row(room + 1, most);
         int32_t *one = random_determinants(n, 0), *other = random_determinants(n, 0);
         c->detect->hessian_row(a + 1, m + 1, b + 1, width, one);
         t->detect->hessian_row(a + 1, m + 1, b + 1, width, other);
