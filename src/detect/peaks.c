@@ -34,6 +34,8 @@ typedef struct last_peaks {
     size_t stay, all;
 } last_peaks;
 
+#define DIGIT_BITS 11 /* so that one digit is mostly enough */
+
 /* Digit by digit, until all of them stay or are equal, in the lowest bin that counts: there are `keep` peaks from it
  * on, and fewer above it. */
 static last_peaks find_last(const kbi_peaks *peaks)
@@ -45,8 +47,8 @@ static last_peaks find_last(const kbi_peaks *peaks)
         last = (last_peaks){kbi_float_order(min_of_bin(peaks->bin)), ~(uint32_t)0 << KBI_PEAK_SHIFT,
                             peaks->keep - peaks->stronger, SIZE_MAX};
     while (shift > 0 && last.stay < last.all) {
-        int32_t bits = kbi_min_i(shift, 8);
-        uint32_t histogram[256] = {0}, digit = ((uint32_t)1 << bits) - 1, mask = digit;
+        int32_t bits = kbi_min_i(shift, DIGIT_BITS);
+        uint32_t histogram[1 << DIGIT_BITS] = {0}, digit = ((uint32_t)1 << bits) - 1, mask = digit;
         shift -= bits;
         for (size_t i = peaks->first; i < peaks->count; i++) {
             uint32_t order = kbi_float_order(peaks->peak[i].response);
