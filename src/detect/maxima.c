@@ -241,17 +241,19 @@ static void move_task(void *context, int32_t level)
 {
     maxima_tasks *t = context;
     const level_peaks *at = &t->at[level];
+    const relation *near = at->near;
     uint64_t *entries = (uint64_t *)(void *)at->near;
-    size_t found = 0;
+    kbi_peak *p = at->peak;
+    size_t found = 0, first = at->first;
+    const kbi_peak *peaks = t->peaks;
     double factor = t->levels->level[level].factor, ratio[2] = {0, 0};
     if (level > 0) ratio[0] = 1 / (factor / t->levels->level[level - 1].factor);
     if (level + 1 < t->levels->count) ratio[1] = 1 / (factor / t->levels->level[level + 1].factor);
-    for (size_t k = 0; k < at->count; k++) { /* a beaten peak is not moved: the maximum that beats it needs its place */
-        relation near = at->near[k];
-        bool has_before = near.before < BEATEN, has_after = near.after < BEATEN;
-        if (has_before & has_after) interpolate(ratio, &at->peak[k], &t->peaks[near.before], &t->peaks[near.after]);
-        entries[found] = (uint64_t)~kbi_float_order(at->peak[k].response) << 32 | (at->first + k);
-        found += (near.before != BEATEN) & (near.after != BEATEN);
+    for (size_t k = 0, count = at->count; k < count; k++) { /* a beaten peak gives its place, so it is not moved */
+        uint32_t before = near[k].before, after = near[k].after;
+        if ((before < BEATEN) & (after < BEATEN)) interpolate(ratio, &p[k], &peaks[before], &peaks[after]);
+        entries[found] = (uint64_t)~kbi_float_order(p[k].response) << 32 | (first + k);
+        found += (before != BEATEN) & (after != BEATEN);
     }
     t->found[level] = found;
 }
