@@ -77,8 +77,8 @@ static size_t strips_of(const search_tasks *t, const kbi_level *level)
 }
 
 /* A probe searches PROBE_ROWS in the middle of every PROBE_STEP rows. */
-#define PROBE_ROWS 8
-#define PROBE_STEP 256
+#define PROBE_ROWS 4
+#define PROBE_STEP 160
 
 static void search_probes(const kbi_corners *c, kbi_search *s, int32_t from, int32_t to)
 {
