@@ -151,6 +151,7 @@ static bool search_get(kbi_corners *c, search_tasks *t)
         void *memory = kbi_workspace_get(workspace, scratch);
         if (!memory || (several(t) && !list_get(c, keep, &list))) return false;
         if (workspace->measures) continue;
+        memset(memory, 0, scratch); /* the margins of rows are read before they are written */
         if (several(t)) t->lists[i] = list;
         t->search[i] = (kbi_search){.options = &c->job->options, .kernels = c->kernels, .scratch = memory,
                                     .peaks = &t->lists[i]};

@@ -30,9 +30,9 @@ int32_t kbi_hessian_limit(float response)
     return limit;
 }
 
-/* Rows that a search keeps: row y of the blurred ones is blurred[y & 3]; rows of determinants take turns. Column
- * 0 of the determinants is the column before `left`, which only competes with its neighbours; blurred rows have one more
- * on both sides, and begin with it at a whole line of the cache. */
+/* Rows that a search keeps: row y of the blurred ones is blurred[y & 3]; rows of determinants take turns. Column 0 of the
+ * determinants is the column before `left`, which only competes with its neighbours; blurred rows have one more on both
+ * sides, and begin with it at a whole line of the cache. */
 typedef struct hessian_rows {
     uint16_t *columns, *blurred[4];
     int32_t *determinant[3];
@@ -87,8 +87,10 @@ static void hessian_search(const kbi_search *s)
     int32_t *above = rows.determinant[0], *middle = rows.determinant[1], *below = rows.determinant[2];
     for (int32_t y = s->top - 1; y <= s->bottom; y++) { /* row y of the determinants, peaks of the row above it */
         uint16_t *const *blurred = rows.blurred;
-        int32_t *next = above;
-        above = middle, middle = below, below = next;
+        int32_t *free = above;
+        above = middle;
+        middle = below;
+        below = free;
         if (((y - s->top) & 1) != 0) blur_rows(s, left, width, kbi_min_i(y + 1, s->bottom), &rows);
         s->kernels->hessian_row(blurred[(y - 1) & 3], blurred[y & 3], blurred[(y + 1) & 3], width, below);
         if (y <= s->top) continue;

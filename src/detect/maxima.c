@@ -155,8 +155,8 @@ static uint32_t peak_at(const peak_bits *b, int32_t x, int32_t y)
     return b->first[group] + (before * 0x01010101 >> 24);
 }
 
-/* Of two peaks that are near each other one is beaten: of equal ones the coarser. Which one cannot be predicted, so there
- * is no branch. Among equal ones that a peak beats the first in the order of rows counts, which comes first. */
+/* Of two peaks that are near each other one is beaten: of equal ones the coarser. Which one cannot be predicted, so
+ * there is no branch. Among equal ones that a peak beats the first in the order of rows counts, which comes first. */
 static void compare_peaks(const kbi_peak *peaks, const level_peaks *finer, uint32_t fine, uint32_t coarse)
 {
     const level_peaks *coarser = finer + 1;
