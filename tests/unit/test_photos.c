@@ -226,11 +226,11 @@ static void geometry_stays_in_pixels_of_the_file(void **state)
     (void)state;
     const io_grid files[2] = {{900, 700, 2.25, 2.24, 0, 0}, {1000, 720, 2.5, 2.52, 3, -1}};
     kb_point_pair pair = {100, 80, 90, 120};
-    pipeline_result r = {.pairs = &pair, .count = 1, .fit = {.result = KB_FIT_FOUND, .rms = 2,
+    pipeline_result r = {.pairs = &pair, .count = 1, .fit = {.result = KB_FIT_FOUND, .geometry = KB_GEOMETRY_FUNDAMENTAL, .rms = 2,
                          .model = {0.1, 0.2, -30, -0.3, 0.05, 20, 10, -15, 0}}};
     double norm = 0, *f = r.fit.model;
     f[8] = -(90 * (10 + 16 - 30) + 120 * (-30 + 4 + 20) + 1000 - 1200.0);
-    pipeline_result_to_file(&r, KB_GEOMETRY_FUNDAMENTAL, files);
+    pipeline_result_to_file(&r, files);
     assert_float_equal(pair.x1, 100.5 * 2.25 - 0.5, 1e-9);
     assert_float_equal(pair.y2, -1 + 120.5 * 2.52 - 0.5, 1e-9);
     assert_float_equal(r.fit.rms, 5.02, 1e-9);
