@@ -179,7 +179,7 @@ bool map_open(const char *path, map *out, io_error *error)
     if (!io_mapping_open(path, &out->file, error)) return false;
     bool ok = head_sound(out, &l, &name_bytes, &index_bytes) && body_sound(out, &l, name_bytes);
     if (!ok) io_fail(error, "%s: damaged, or no map of keybits", path);
-    if (ok && kb_index_load(out->file.data + l.index, (size_t)index_bytes, NULL, &out->index, &why) != KB_OK)
+    if (ok && kb_index_load(out->file.data + l.index, (size_t)index_bytes, 0, NULL, &out->index, &why) != KB_OK)
         ok = io_fail(error, "%s: %s", path, why.text);
     KB_INIT(info);
     if (ok && (kb_index_get_info(out->index, &info) != KB_OK || info.images != out->image_count))

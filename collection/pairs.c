@@ -192,10 +192,11 @@ static bool pairs_stamp(collection *c, io_error *error)
     }
     if (pairs_by(c) == PAIRS_RETRIEVAL) { /* its content, whatever it is called */
         io_vocabulary words;
-        size_t size;
+        kb_vocabulary_info info;
+        KB_INIT(info);
         if (!photos_vocabulary_open(c->options.vocabulary, &c->options.pipeline->info, &words, error)) return false;
-        const void *data = kb_vocabulary_data(words.vocabulary, &size);
-        hash = kbi_sum_bytes(hash, data, size);
+        kb_vocabulary_get_info(words.vocabulary, &info);
+        hash = kbi_sum_bytes(hash, info.data, info.bytes);
         io_vocabulary_free(&words);
     }
     if (!list_read(c, error)) return false;

@@ -177,9 +177,7 @@ bool io_vocabulary_write(const char *path, const kb_vocabulary *vocabulary, io_v
     KB_INIT(info);
     kb_vocabulary_get_info(vocabulary, &info);
     if (!write_check(path, &info, format, error)) return false;
-    size_t size;
-    const void *data = kb_vocabulary_data(vocabulary, &size);
-    if (format == IO_VOCABULARY_KEYBITS) return io_file_write(path, data, size, error);
+    if (format == IO_VOCABULARY_KEYBITS) return io_file_write(path, info.data, info.bytes, error);
     io_writer *writer = io_writer_open(path, error);
     if (!writer) return false;
     FILE *file = io_writer_file(writer);

@@ -591,8 +591,7 @@ web_index *EXPORT(web_index_open)(void *data, size_t size, int32_t is_index, int
     x->data = data;
     kb_status status;
     if (is_index) {
-        status = kb_index_load(data, size, NULL, &x->index, &error);
-        if (status == KB_OK) status = kb_index_check(x->index);
+        status = kb_index_load(data, size, 1, NULL, &x->index, &error);
     } else {
         status = kb_vocabulary_load(data, size, NULL, &x->vocabulary, &error);
         if (status == KB_OK) status = kb_index_create(x->vocabulary, &o, NULL, &x->index, &error);

@@ -200,9 +200,8 @@ static int add_run(cli_common *common, void *job, int count, char **arguments)
         j->lock = retrieval_index_lock(common, path, &error);
         if (j->lock < 0) return cli_error("%s", error.text);
     }
-    if (!retrieval_index_open(path, &j->existing, &error)) return cli_error("%s", error.text);
+    if (!retrieval_index_open(path, true, &j->existing, &error)) return cli_error("%s", error.text);
     j->index = j->existing.index;
-    if (kb_index_check(j->index) != KB_OK) return cli_error("%s: the index is damaged: its checksum is wrong", path);
     if (!retrieval_open_for(common, &j->pipeline, &j->reading, j->index, &error))
         return cli_error("%s: %s", path, error.text);
     KB_INIT(info);
@@ -323,7 +322,7 @@ static int query_run(cli_common *common, void *job, int count, char **arguments)
     io_error error;
     const char *path = arguments[0];
     j->common = common;
-    if (!retrieval_index_open(path, &j->index, &error)) return cli_error("%s", error.text);
+    if (!retrieval_index_open(path, false, &j->index, &error)) return cli_error("%s", error.text);
     if (!retrieval_open_for(common, &j->pipeline, &j->reading, j->index.index, &error))
         return cli_error("%s: %s", path, error.text);
     kb_index_info info;
@@ -400,11 +399,7 @@ static int info_run(cli_common *common, void *job, int count, char **arguments)
     kb_index_info info;
     kb_vocabulary_info words;
     (void)job, (void)count;
-    if (!retrieval_index_open(arguments[0], &index, &error)) return cli_error("%s", error.text);
-    if (kb_index_check(index.index) != KB_OK) {
-        retrieval_index_close(&index);
-        return cli_error("%s: the index is damaged: its checksum is wrong", arguments[0]);
-    }
+    if (!retrieval_index_open(arguments[0], true, &index, &error)) return cli_error("%s", error.text);
     KB_INIT(info);
     KB_INIT(words);
     kb_index_get_info(index.index, &info);
@@ -483,7 +478,7 @@ static int list_run(cli_common *common, void *job, int count, char **arguments)
     io_error error;
     kb_index_image image;
     (void)job, (void)count;
-    if (!retrieval_index_open(arguments[0], &index, &error)) return cli_error("%s", error.text);
+    if (!retrieval_index_open(arguments[0], false, &index, &error)) return cli_error("%s", error.text);
     if (common->json) list_json(index.index);
     KB_INIT(image);
     for (size_t i = 0; !common->json && kb_index_get_image(index.index, i, &image, NULL, NULL) == KB_OK; i++)
@@ -544,9 +539,7 @@ static int remove_run(cli_common *common, void *job, int count, char **arguments
         j->lock = retrieval_index_lock(common, path, &error);
         if (j->lock < 0) return cli_error("%s", error.text);
     }
-    if (!retrieval_index_open(path, &j->index, &error)) return cli_error("%s", error.text);
-    if (kb_index_check(j->index.index) != KB_OK)
-        return cli_error("%s: the index is damaged: its checksum is wrong", path);
+    if (!retrieval_index_open(path, true, &j->index, &error)) return cli_error("%s", error.text);
     for (int i = 1; i < count; i++)
         if (!remove_name(j->index.index, arguments[i], &error)) return cli_error("%s: %s", path, error.text);
     if (!retrieval_index_write(j->output, j->index.index, &error)) return cli_error("%s", error.text);

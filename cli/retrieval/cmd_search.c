@@ -169,7 +169,7 @@ static int search_run(cli_common *common, void *job, int count, char **arguments
     (void)count;
     if (io_path_is_plain(j->draw) && !io_path_has_suffix(j->draw, ".png"))
         return cli_usage_error(common, "the picture %s must end in .png", j->draw);
-    if (!retrieval_index_open(arguments[0], &j->index, &error)) return cli_error("%s", error.text);
+    if (!retrieval_index_open(arguments[0], false, &j->index, &error)) return cli_error("%s", error.text);
     KB_INIT(info);
     kb_index_get_info(j->index.index, &info);
     if (!info.features || !info.signatures)

@@ -125,12 +125,12 @@ void retrieval_index_unlock(int lock)
     if (lock >= 0) close(lock);
 }
 
-bool retrieval_index_open(const char *path, retrieval_index *out, io_error *error)
+bool retrieval_index_open(const char *path, bool check, retrieval_index *out, io_error *error)
 {
     kb_error why;
     memset(out, 0, sizeof *out);
     if (!io_mapping_open(path, &out->file, error)) return false;
-    if (kb_index_load(out->file.data, out->file.size, NULL, &out->index, &why) == KB_OK) return true;
+    if (kb_index_load(out->file.data, out->file.size, check, NULL, &out->index, &why) == KB_OK) return true;
     io_mapping_close(&out->file);
     return io_fail(error, "%s: %s", path, why.text);
 }

@@ -39,7 +39,8 @@ typedef struct retrieval_index {
     io_mapping file;
     kb_index *index;
 } retrieval_index;
-bool retrieval_index_open(const char *path, retrieval_index *out, io_error *error);
+/* check: reads all of the file, and finds damage anywhere. */
+bool retrieval_index_open(const char *path, bool check, retrieval_index *out, io_error *error);
 void retrieval_index_close(retrieval_index *index);
 /* Waits until no other keybits changes the index, and keeps others waiting until retrieval_index_unlock; to be called
  * before it is opened. Returns the lock, or -1. */

@@ -101,8 +101,6 @@ KB_API kb_status kb_vocabulary_train(const uint8_t *rows, size_t n, size_t row_b
  * error (may be NULL). */
 KB_API kb_status kb_vocabulary_load(const void *data, size_t size, const kb_allocator *allocator, kb_vocabulary **out,
                                     kb_error *error);
-/* The block of memory that is the file; lives as long as the vocabulary. NULL gives NULL and 0. */
-KB_API const void *kb_vocabulary_data(const kb_vocabulary *vocabulary, size_t *size);
 KB_API void kb_vocabulary_free(kb_vocabulary *vocabulary);
 
 typedef struct kb_vocabulary_info {
@@ -115,6 +113,7 @@ typedef struct kb_vocabulary_info {
     int32_t weighting;         /* a kb_weighting */
     uint64_t model_id;         /* 0: unknown */
     const char *model_name;    /* "" when unknown; lives as long as the vocabulary */
+    const void *data;          /* the file, `bytes` in memory; it lives as long as the vocabulary */
     size_t bytes;
 } kb_vocabulary_info;
 KB_API kb_status kb_vocabulary_get_info(const kb_vocabulary *vocabulary, kb_vocabulary_info *info);
@@ -246,11 +245,10 @@ typedef kb_status (*kb_write)(void *self, const void *data, size_t size);
 KB_API kb_status kb_index_save(const kb_index *index, kb_write write, void *self);
 
 /* Opens an index file in memory, such as a mapped file; data is borrowed and must stay until kb_index_free. Images can
- * be added to it, in memory. Any bytes are safe. Lists and rows are not read here: kb_index_check reads all of the file
- * and gives KB_E_CHECKSUM when it is damaged. error may be NULL. */
-KB_API kb_status kb_index_load(const void *data, size_t size, const kb_allocator *allocator, kb_index **out,
-                               kb_error *error);
-KB_API kb_status kb_index_check(const kb_index *index);
+ * be added to it, in memory. Any bytes are safe. check 1: reads all of the file, and gives KB_E_CHECKSUM when it is
+ * damaged; 0: lists and rows are not read here. error may be NULL. */
+KB_API kb_status kb_index_load(const void *data, size_t size, int32_t check, const kb_allocator *allocator,
+                               kb_index **out, kb_error *error);
 
 /* ----------------------------------------------------------------------------------------------------- loop closing */
 

@@ -117,8 +117,6 @@ struct kb_index {
     size_t count, room, removed;
     kbi_segment segments[KBI_MAX_SEGMENTS];
     size_t segment_count;
-    const uint8_t *file; /* of a loaded index */
-    size_t file_size;
 };
 
 #define KBI_POINT 16 /* bytes per kept keypoint */

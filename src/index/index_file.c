@@ -335,7 +335,14 @@ static kb_status read_segment(kb_index *index, const uint8_t *data, const layout
     return KB_OK;
 }
 
-kb_status kb_index_load(const void *data, size_t size, const kb_allocator *given, kb_index **out, kb_error *error)
+static kb_status check_sum(const uint8_t *data, const parts *p, kb_error *error)
+{
+    if (kbi_sum_words(KBI_SUM_START, data, (size_t)p->sum) == kbi_get_u64(data + p->sum)) return KB_OK;
+    return kbi_fail(error, KB_E_CHECKSUM, "the index is damaged: its checksum is wrong");
+}
+
+kb_status kb_index_load(const void *data, size_t size, int32_t check, const kb_allocator *given, kb_index **out,
+                        kb_error *error)
 {
     kb_allocator allocator;
     layout l = {0};
@@ -348,27 +355,18 @@ kb_status kb_index_load(const void *data, size_t size, const kb_allocator *given
     kb_index *index = kbi_allocate_zeros(&allocator, sizeof *index);
     if (!index) return kbi_fail(error, KB_E_MEMORY, "out of memory");
     index->allocator = allocator;
-    index->file = data;
-    index->file_size = size;
     index->signatures = l.signatures;
     index->features = l.features;
-    status = kb_vocabulary_load(index->file + p.vocabulary, (size_t)l.vocabulary, &allocator, &index->owned_vocabulary,
-                                error);
+    status = kb_vocabulary_load((const uint8_t *)data + p.vocabulary, (size_t)l.vocabulary, &allocator,
+                                &index->owned_vocabulary, error);
     index->vocabulary = index->owned_vocabulary;
     if (status == KB_OK && index->vocabulary->row_bytes != l.row_bytes)
         status = kbi_fail(error, KB_E_TABLE, "index: rows of another length than the vocabulary's");
     if (status == KB_OK) status = read_origin(data, &index->origin, error);
     if (status == KB_OK) status = read_images(index, data, &l, &p, error);
     if (status == KB_OK) status = read_segment(index, data, &l, &p, error);
+    if (status == KB_OK && check) status = check_sum(data, &p, error);
     if (status == KB_OK) *out = index;
     else kb_index_free(index);
     return status;
-}
-
-kb_status kb_index_check(const kb_index *index)
-{
-    if (!index) return KB_E_ARGUMENT;
-    if (!index->file) return KB_OK;
-    size_t body = index->file_size - 8;
-    return kbi_sum_words(KBI_SUM_START, index->file, body) == kbi_get_u64(index->file + body) ? KB_OK : KB_E_CHECKSUM;
 }

@@ -205,12 +205,6 @@ kb_status kb_vocabulary_load(const void *data, size_t size, const kb_allocator *
     return status;
 }
 
-const void *kb_vocabulary_data(const kb_vocabulary *vocabulary, size_t *size)
-{
-    if (size) *size = vocabulary ? vocabulary->size : 0;
-    return vocabulary ? vocabulary->block : NULL;
-}
-
 void kb_vocabulary_free(kb_vocabulary *vocabulary)
 {
     if (!vocabulary) return;
@@ -235,6 +229,7 @@ kb_status kb_vocabulary_get_info(const kb_vocabulary *vocabulary, kb_vocabulary_
         .weighting = (int32_t)kbi_get_u32(vocabulary->block + 36),
         .model_id = vocabulary->model_id,
         .model_name = vocabulary->model_name,
+        .data = vocabulary->block,
         .bytes = vocabulary->size,
     };
     KBI_STRUCT_WRITE(kb_vocabulary_info, info, &full);

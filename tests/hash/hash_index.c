@@ -57,9 +57,10 @@ void section_index(hash *h, scene *s)
     options.parallel = s->pool;
     kb_vocabulary *vocabulary;
     must(kb_vocabulary_train(rows, N, BYTES, &options, NULL, &vocabulary, NULL), "vocabulary");
-    size_t size;
-    const void *block = kb_vocabulary_data(vocabulary, &size);
-    add_bytes(h, block, size);
+    kb_vocabulary_info info;
+    KB_INIT(info);
+    must(kb_vocabulary_get_info(vocabulary, &info), "vocabulary");
+    add_bytes(h, info.data, info.bytes);
     kb_features features;
     KB_INIT(features);
     features.rows = rows;

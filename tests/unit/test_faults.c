@@ -156,7 +156,7 @@ static kb_status index_life(void *context)
     if (status == KB_OK) assert_true(count > 0 && results[0].id == 3);
     if (status == KB_OK) status = kb_index_remove(index, 1, NULL);
     if (status == KB_OK) status = kb_index_save(index, keep, w);
-    if (status == KB_OK) status = kb_index_load(w->file, w->file_size, NULL, &loaded, NULL);
+    if (status == KB_OK) status = kb_index_load(w->file, w->file_size, 1, NULL, &loaded, NULL);
     assert_true(status != KB_OK || images_in(loaded) == IMAGES - 1);
     if (status == KB_OK) status = kb_index_query(loaded, &f, &q, NULL, results, IMAGES, &count, NULL);
     kb_index_free(index);

@@ -250,7 +250,7 @@ static void test_removed_all(void **state)
     assert_int_equal(file.size, file2.size);
     assert_memory_equal(file.data, file2.data, file.size);
     kb_index *again;
-    assert_int_equal(kb_index_load(file.data, file.size, NULL, &again, NULL), KB_OK);
+    assert_int_equal(kb_index_load(file.data, file.size, 0, NULL, &again, NULL), KB_OK);
     kb_features f = features_of(w, 0);
     assert_int_equal(kb_index_add(again, &f, 1, NULL, NULL, NULL), KB_OK);
     assert_int_equal(query(again, w, 0, NULL, r, 4), 1);

@@ -13,8 +13,7 @@ static void test_file(void **state)
         kb_index *index = index_of(w, 25, keep), *again;
         memory_file file = {0};
         assert_int_equal(kb_index_save(index, memory_write, &file), KB_OK);
-        assert_int_equal(kb_index_load(file.data, file.size, NULL, &again, NULL), KB_OK);
-        assert_int_equal(kb_index_check(again), KB_OK);
+        assert_int_equal(kb_index_load(file.data, file.size, 1, NULL, &again, NULL), KB_OK);
         kb_index_image image;
         KB_INIT(image);
         assert_int_equal(kb_index_get_image(again, 3, &image, NULL, NULL), KB_OK);
@@ -64,7 +63,7 @@ static void test_wrong_files(void **state)
     assert_int_equal(kb_index_save(index, memory_write, &full), KB_E_SPACE);
     assert_int_equal(kb_index_save(index, memory_write, &file), KB_OK);
     for (size_t cut = 0; cut < file.size; cut += cut < 100 ? 1 : 1013) {
-        kb_status status = kb_index_load(file.data, cut, NULL, &again, &error);
+        kb_status status = kb_index_load(file.data, cut, 0, NULL, &again, &error);
         assert_true(status == KB_E_TRUNCATED || (cut < 8 && status == KB_E_FORMAT));
         assert_null(again);
     }
@@ -77,12 +76,14 @@ static void test_wrong_files(void **state)
 #endif
     for (size_t i = 0; i < file.size; i += STEP) { /* refused, or found by the check and safe to use */
         file.data[i] ^= 0x81;
-        if (kb_index_load(file.data, file.size, NULL, &again, &error) == KB_OK) {
+        if (kb_index_load(file.data, file.size, 0, NULL, &again, &error) == KB_OK) {
+            kb_index *whole;
             size_t count;
             kb_index_query_options o;
             KB_INIT(o);
             o.verify = 3;
-            assert_int_equal(kb_index_check(again), KB_E_CHECKSUM);
+            assert_int_equal(kb_index_load(file.data, file.size, 1, NULL, &whole, &error), KB_E_CHECKSUM);
+            assert_null(whole);
             kb_index_query(again, &f, &o, NULL, results, 10, &count, &error);
             assert_int_equal(kb_index_add(again, &f, 1, NULL, NULL, NULL), KB_OK);
             kb_index_free(again);
@@ -115,8 +116,7 @@ static void test_scores_of_a_forged_index(void **state)
     for (int tiny = 0; tiny < 2; tiny++) {
         if (tiny) kbi_put_f64(images + 16, 4e-320);
         kbi_put_u64(file.data + file.size - 8, kbi_sum_words(KBI_SUM_START, file.data, file.size - 8));
-        assert_int_equal(kb_index_load(file.data, file.size, NULL, &again, NULL), KB_OK);
-        assert_int_equal(kb_index_check(again), KB_OK);
+        assert_int_equal(kb_index_load(file.data, file.size, 1, NULL, &again, NULL), KB_OK);
         for (int scoring = KB_SCORING_BINARY; scoring <= KB_SCORING_TF_IDF; scoring++) {
             o.scoring = (kb_scoring)scoring;
             assert_int_equal(query(again, w, 2, &o, results, 6), 1);
@@ -175,15 +175,16 @@ static kb_status run_with(world *w, const kb_allocator *allocator)
     kb_index *index = NULL;
     kb_loop_detector *detector = NULL;
     kb_loop loop;
-    size_t size;
+    kb_vocabulary_info info;
+    KB_INIT(info);
     KB_INIT(loop);
     KB_INIT(o);
     KB_INIT(keep);
     o.levels = 2;
     keep.keep_features = 1;
     kb_status status = kb_vocabulary_train(w->rows[0], 4 * EACH, BYTES, &o, allocator, &vocabulary, NULL);
-    const void *file = kb_vocabulary_data(vocabulary, &size);
-    if (status == KB_OK) status = kb_vocabulary_load(file, size, allocator, &view, NULL);
+    if (status == KB_OK) status = kb_vocabulary_get_info(vocabulary, &info);
+    if (status == KB_OK) status = kb_vocabulary_load(info.data, info.bytes, allocator, &view, NULL);
     if (status == KB_OK) status = kb_index_create(view, &keep, allocator, &index, NULL);
     if (status == KB_OK) status = kb_loop_detector_create(view, NULL, allocator, &detector, NULL);
     for (size_t i = 0; status == KB_OK && i < 5; i++) {

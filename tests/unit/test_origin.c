@@ -157,7 +157,7 @@ static void test_index_refuses(void **state)
     assert_int_equal(kb_index_add(index, &s->f, 1, NULL, NULL, NULL), KB_OK);
     index_refuses(index, &s->f);
     assert_int_equal(kb_index_save(index, memory_write, &file), KB_OK);
-    assert_int_equal(kb_index_load(file.data, file.size, NULL, &again, NULL), KB_OK);
+    assert_int_equal(kb_index_load(file.data, file.size, 0, NULL, &again, NULL), KB_OK);
     index_refuses(again, &s->f);
     assert_int_equal(kb_index_get_info(again, &info), KB_OK);
     assert_int_equal(info.detector, KB_DETECTOR_HESSIAN);
@@ -166,7 +166,7 @@ static void test_index_refuses(void **state)
     assert_int_equal(info.max_size, 1000);
     kb_index_free(again);
     kbi_put_u32(file.data + 88, 7); /* docs/index-format.md: rows */
-    assert_int_equal(kb_index_load(file.data, file.size, NULL, &again, NULL), KB_E_TABLE);
+    assert_int_equal(kb_index_load(file.data, file.size, 0, NULL, &again, NULL), KB_E_TABLE);
     kb_index_free(index);
     free(file.data);
     scene_free(s);

@@ -142,10 +142,9 @@ static void test_threads_do_not_matter(void **state)
         kb_parallel *pool;
         assert_int_equal(kb_pool_create(threads, NULL, &pool), KB_OK);
         kb_vocabulary *many = train(rows, 70000, 16, 10, 4, pool);
-        size_t a, b;
-        const void *first = kb_vocabulary_data(one, &a), *second = kb_vocabulary_data(many, &b);
-        assert_int_equal(a, b);
-        assert_memory_equal(first, second, a);
+        kb_vocabulary_info a = info_of(one), b = info_of(many);
+        assert_int_equal(a.bytes, b.bytes);
+        assert_memory_equal(a.data, b.data, a.bytes);
         kb_vocabulary_free(many);
         kb_pool_free(pool);
     }
@@ -253,12 +252,11 @@ static void test_load_and_damage(void **state)
     (void)state;
     uint8_t *rows = clustered_rows(500, BYTES, 50, 5);
     kb_vocabulary *v = train(rows, 500, BYTES, 5, 2, NULL), *again;
-    size_t size, size_again;
-    const uint8_t *data = kb_vocabulary_data(v, &size);
+    size_t size = info_of(v).bytes;
     uint8_t *copy = malloc(size + 8);
-    memcpy(copy, data, size);
+    memcpy(copy, info_of(v).data, size);
     assert_int_equal(kb_vocabulary_load(copy, size, NULL, &again, NULL), KB_OK);
-    assert_ptr_equal(kb_vocabulary_data(again, &size_again), copy); /* borrowed, not copied */
+    assert_ptr_equal(info_of(again).data, copy); /* borrowed, not copied */
     kb_vocabulary_free(again);
     kb_error error;
     for (size_t cut = 0; cut < size; cut += cut < 200 ? 1 : 97) {
@@ -283,8 +281,8 @@ static void test_wrong_trees(void **state)
     (void)state;
     uint8_t *rows = clustered_rows(500, BYTES, 50, 5);
     kb_vocabulary *v = train(rows, 500, BYTES, 5, 2, NULL), *again;
-    size_t size;
-    const uint8_t *data = kb_vocabulary_data(v, &size);
+    const uint8_t *data = info_of(v).data;
+    size_t size = info_of(v).bytes;
     uint8_t *copy = malloc(size);
     uint32_t nodes = info_of(v).nodes;
     static const uint32_t values[] = {0, 1, 2, 7, 1000, 0x7fffffff, 0xffffffff};
@@ -458,7 +456,6 @@ static void test_wrong_arguments(void **state)
     assert_int_equal(kb_vocabulary_train(rows, 4, BYTES, &o, NULL, &v, &error), KB_E_ARGUMENT);
     assert_int_equal(kb_vocabulary_load(NULL, 0, NULL, &v, &error), KB_E_ARGUMENT);
     assert_int_equal(kb_vocabulary_get_node(NULL, 0, NULL), 0);
-    assert_null(kb_vocabulary_data(NULL, NULL));
     kb_vocabulary_free(NULL);
 }
 

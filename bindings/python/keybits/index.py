@@ -235,9 +235,8 @@ class Vocabulary:
         return words, nodes
 
     def _bytes(self) -> npt.NDArray[np.uint8]:
-        size = ctypes.c_size_t()
-        start = lib.kb_vocabulary_data(self._handle, ctypes.byref(size))
-        return np.ctypeslib.as_array((ctypes.c_uint8 * size.value).from_address(start))
+        info = self._info()
+        return np.ctypeslib.as_array((ctypes.c_uint8 * info.bytes).from_address(info.data))
 
     def to_bytes(self) -> bytes:
         """The content of the vocabulary's file."""
@@ -297,10 +296,8 @@ class Index(Owner):
         data = map_file(path)
         index._guarded = Guarded(lib.kb_index_free, data)
         error = _abi.kb_error()
-        check(lib.kb_index_load(address(data), data.size, None, ctypes.byref(index._guarded.handle),
+        check(lib.kb_index_load(address(data), data.size, int(check_all), None, ctypes.byref(index._guarded.handle),
                                 ctypes.byref(error)), error, str(path))
-        if check_all:
-            check(lib.kb_index_check(index._guarded.handle), None, str(path))
         return index
 
     def __len__(self) -> int:
