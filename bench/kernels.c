@@ -392,7 +392,7 @@ static void run_transfer(const kbi_kernels *k)
     k->fit->transfer_sums(h, &pairs, &all, &sums);
 }
 
-/* Steps: kb_cpu_limit says which kernels they use. */
+/* Steps: kb_cpu_features says which kernels they use. */
 static void detect_with(kb_detector detector)
 {
     kb_image image = {pixels, WIDTH, HEIGHT, WIDTH, KB_FORMAT_GRAY8, 0};
@@ -488,7 +488,7 @@ static const struct {
 /* ---- the table ---- */
 
 static const struct {
-    const char *name; /* for kb_cpu_limit */
+    const char *name; /* for kb_cpu_features */
     uint32_t flags;
 } tiers[] = {{"c", 0},
              {"sse4.2", KBI_CPU_SSE42},
@@ -498,7 +498,7 @@ static const struct {
 
 static bool tier_there(size_t tier)
 {
-    kb_cpu_limit(NULL);
+    kb_cpu_features("all");
     return (kbi_cpu_flags() & tiers[tier].flags) == tiers[tier].flags;
 }
 
@@ -533,13 +533,13 @@ static void print_instructions(size_t slot, const kbi_kernels *kernels)
     lseek(mark, (off_t)slots[slot].count, SEEK_SET);
 }
 
-/* A row of the table; steps use the kernels that kb_cpu_limit leaves. */
+/* A row of the table; steps use the kernels that kb_cpu_features leaves. */
 static void print_row(size_t slot, void (*print)(size_t, const kbi_kernels *))
 {
     printf("%-20s\t%-11s", slots[slot].name, slots[slot].unit);
     for (size_t t = 0; t < KBI_COUNT(tiers); t++) {
         if (!tier_there(t)) continue;
-        kb_cpu_limit(tiers[t].name);
+        kb_cpu_features(tiers[t].name);
         const kbi_kernels kernels = kbi_kernels_for(kbi_cpu_flags());
         print(slot, &kernels);
         fflush(stdout);

@@ -10,6 +10,7 @@
 
 #include <keybits/advanced.h>
 #include "../tests/arrays.h"
+#include "common/common.h"
 
 static double now(void)
 {
@@ -58,7 +59,7 @@ static bool measure(large_job *j, kb_status (*call)(large_job *, kb_workspace *)
         double took = now() - start;
         if (took < *ms) *ms = took;
     }
-    *bytes = status == KB_OK ? kb_workspace_bytes(workspace) : 0;
+    *bytes = status == KB_OK ? kbi_workspace_bytes(workspace) : 0;
     kb_workspace_free(workspace);
     return status == KB_OK;
 }
@@ -92,7 +93,7 @@ static bool print_row(large_job *j)
 int main(int argc, char **argv)
 {
     static const int32_t sides[4][2] = {{1200, 834}, {3000, 2000}, {6000, 4000}, {12000, 8334}};
-    large_job j = {.detect = {.struct_size = sizeof j.detect, .detector = kb_detector_at(0),
+    large_job j = {.detect = {.struct_size = sizeof j.detect, .detector = kb_detector_get_info(0).detector,
                               .max_keypoints = argc > 1 ? atoi(argv[1]) : 20000}};
     if (j.detect.max_keypoints < 1 || kb_model_builtin("bag256", NULL, &j.model) != KB_OK) return 1;
     j.keypoints = malloc((size_t)j.detect.max_keypoints * sizeof *j.keypoints);

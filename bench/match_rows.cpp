@@ -125,7 +125,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: match_rows [ROWS [BITS]], BITS a multiple of 64 up to 1024\n");
         return 2;
     }
-    printf("%s; %zu bits, ns per pair\n%8s %10s %10s %10s", kb_cpu_features(), bits, "rows", "mutual", "one way",
+    printf("%s; %zu bits, ns per pair\n%8s %10s %10s %10s", kb_cpu_features(NULL), bits, "rows", "mutual", "one way",
            "plain loop");
 #ifdef KB_HAVE_FAISS
     printf(" %10s", "faiss");

@@ -56,7 +56,7 @@ static bool check_detector(cli_common *common, const kb_detect_options *given, k
     kb_error error;
     o.struct_size = sizeof o;
     if (o.detector == 0) o.detector = standard;
-    if (kb_detect_options_check(&o, &error) == KB_OK) return true;
+    if (kb_detect(NULL, &o, NULL, NULL, &error) == KB_OK) return true;
     const cli_option *row = selection_options;
     while (row->type != CLI_TYPE_LAST && !(row->member && strcmp(row->member, error.field) == 0)) row++;
     const char *name = row->type == CLI_TYPE_LAST ? error.field : row->name;
@@ -67,7 +67,7 @@ static bool check_detector(cli_common *common, const kb_detect_options *given, k
 static bool check_detector_usual(cli_common *common, const char *option, const char *text, void *job)
 {
     (void)option, (void)text;
-    return check_detector(common, job, kb_detector_at(0));
+    return check_detector(common, job, kb_detector_get_info(0).detector);
 }
 
 static bool check_detector_sift(cli_common *common, const char *option, const char *text, void *job)

@@ -355,8 +355,8 @@ static bool arguments_fit(cli_common *common, int count, char **arguments)
 /* Limits the instruction sets and starts the threads, as asked for. */
 static bool start_threads(cli_common *common)
 {
-    if (common->cpu && *common->cpu && kb_cpu_limit(common->cpu) != KB_OK) {
-        const char *found = kb_cpu_features();
+    if (common->cpu && *common->cpu && !kb_cpu_features(common->cpu)) {
+        const char *found = kb_cpu_features(NULL);
         common->exit_code = cli_usage_error(common, "no such instruction set: \"%s\"; this machine has %s%sc",
                                             common->cpu, found, *found ? " and " : "");
         return false;

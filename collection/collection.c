@@ -27,7 +27,7 @@ static uint64_t hash_options(const pipeline *p, const io_read_options *reading)
     uint64_t hash = kbi_sum_bytes(KBI_SUM_START, &detect, sizeof detect);
     const double numbers[] = {(double)p->options.scale, (double)p->options.angles, (double)pipeline_keeps_upright(p),
                               (double)reading->exif, (double)reading->white, (double)reading->keep16, (double)reading->max_size,
-                              (double)kb_detector_revision(p->options.detect.detector)};
+                              (double)kb_detector_get_info(p->options.detect.detector).revision};
     hash = kbi_sum_bytes(hash, numbers, sizeof numbers);
     hash = kbi_sum_bytes(hash, KB_VERSION_STRING, sizeof KB_VERSION_STRING);
     return kbi_sum_bytes(hash, &p->info.id, sizeof p->info.id);

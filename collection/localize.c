@@ -38,9 +38,10 @@ bool localize_settings(const map *m, const char **model, pipeline_options *optio
     if (d->detector != (kb_detector)info->detector)
         return io_fail(error, "the map was made with the detector %s, not with %s",
                        features_detector_name(info->detector), features_detector_name(d->detector));
-    if (kb_detector_revision(d->detector) != info->revision)
+    int32_t revision = kb_detector_get_info(d->detector).revision;
+    if (revision != info->revision)
         return io_fail(error, "the map was made with revision %d of the detector %s, and this is revision %d: build it again",
-                       info->revision, features_detector_name(d->detector), kb_detector_revision(d->detector));
+                       info->revision, features_detector_name(d->detector), revision);
     if (d->max_keypoints == 0) d->max_keypoints = info->max_keypoints;
     options->angles = (kb_orientation)info->orientation;
     if (reading->max_size == 0) reading->max_size = info->max_size;

@@ -368,8 +368,8 @@ static void building_free(building *b)
 static map_info info_of(const pipeline *p, const io_read_options *reading)
 {
     const kb_detect_options *d = &p->options.detect;
-    map_info info = {p->info.id, {0}, (int32_t)d->detector, kb_detector_revision(d->detector), (int32_t)p->options.angles,
-                     d->max_keypoints, reading->max_size};
+    map_info info = {p->info.id, {0}, (int32_t)d->detector, kb_detector_get_info(d->detector).revision,
+                     (int32_t)p->options.angles, d->max_keypoints, reading->max_size};
     snprintf(info.model, sizeof info.model, "%s", p->info.spec->name);
     return info;
 }

@@ -107,7 +107,7 @@ static bool pipeline_start(kb_collection *c, io_error *error)
     p.max_distance = o->max_distance;
     p.seed = o->seed;
     p.patches = !o->no_refine;
-    if (kb_detect_options_check(&p.detect, &why) != KB_OK) return io_fail(error, "%s", why.text);
+    if (kb_detect(NULL, &p.detect, NULL, NULL, &why) != KB_OK) return io_fail(error, "%s", why.text);
     if (kb_pool_create(o->threads, NULL, &c->pool) != KB_OK)
         return io_fail(error, "threads is %d: no pool of so many", o->threads);
     if (!models_open(o->model ? o->model : models_default(), &c->model, error)) return false;

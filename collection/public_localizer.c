@@ -56,7 +56,7 @@ static bool build_map(kb_localizer_map_options *o, const char *model, const char
     const io_read_options reading = {.keep16 = true, .max_size = o->max_size < 0 ? 0 : o->max_size ? o->max_size : 3200};
     const photos_host host = {build_progress, build_warn, o};
     kb_error why;
-    bool ok = (kb_detect_options_check(&p.detect, &why) == KB_OK || io_fail(error, "%s", why.text)) &&
+    bool ok = (kb_detect(NULL, &p.detect, NULL, NULL, &why) == KB_OK || io_fail(error, "%s", why.text)) &&
               engine_start(&e, o->model ? o->model : models_default(), &p, o->threads, error) &&
               map_build(&e.pipeline, &reading, model, images, o->vocabulary, &host, output, counts, error);
     engine_stop(&e);

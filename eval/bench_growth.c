@@ -58,13 +58,17 @@ static bool add_point(growth *g, ev_bench_curve *curve, double x, work *what, vo
 {
     double ms[REPEATS];
     kb_workspace *kept = g->set->workspace;
+    kb_workspace_limits none;
+    KB_INIT(none);
     kb_status status = kb_workspace_create(NULL, &g->set->workspace);
     for (int r = -1; r < REPEATS && status == KB_OK; r++) {
         double before = ev_bench_clock_read(&g->clock).ms;
         status = what(g, context);
         if (r >= 0) ms[r] = ev_bench_clock_read(&g->clock).ms - before;
     }
-    curve->mb[curve->points] = 1e-6 * (double)kb_workspace_bytes(g->set->workspace);
+    size_t bytes = 0;
+    if (status == KB_OK) status = kb_workspace_reserve(g->set->workspace, &none, &bytes, NULL);
+    curve->mb[curve->points] = 1e-6 * (double)bytes;
     kb_workspace_free(g->set->workspace);
     g->set->workspace = kept;
     if (status != KB_OK) return io_fail(error, "%s: %s", curve->name, kb_status_string(status));

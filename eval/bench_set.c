@@ -246,7 +246,7 @@ static bool take_image(ev_bench_set *set, size_t name, io_error *error)
     if (!io_image_read(set->names->items[name], NULL, &set->images[i], error)) return false;
     set->count++; /* from here on ev_bench_close frees it */
     k->items = io_alloc((size_t)set->max_keypoints, sizeof *k->items);
-    kb_status status = detect_into(set, &set->images[i].view, kb_detector_at(0), KB_ORIENTATION_DEFAULT,
+    kb_status status = detect_into(set, &set->images[i].view, kb_detector_get_info(0).detector, KB_ORIENTATION_DEFAULT,
                                    k->items, &k->count);
     return bench_settle(set->names->items[name], status, error);
 }

@@ -313,7 +313,7 @@ void ev_bench_tasks_free(ev_bench_tasks *tasks)
 static bool our_frame(ev_bench_set *set, size_t image, const ev_method *method, ev_bench_frame *frame, io_error *error)
 {
     const kb_image *view = &set->images[image].view;
-    return ev_bench_detect(set, view, kb_detector_at(0), KB_ORIENTATION_DEFAULT, frame, error) &&
+    return ev_bench_detect(set, view, kb_detector_get_info(0).detector, KB_ORIENTATION_DEFAULT, frame, error) &&
            ev_bench_describe(set, view, method, frame->f.keypoints.items, frame->f.keypoints.count, frame, error);
 }
 

@@ -45,7 +45,7 @@ void ev_machine_find(ev_machine *machine, bool peers)
                  name.machine);
     machine->cores = cores > 0 ? (int32_t)cores : 1;
     machine->memory_gib = pages > 0 && page > 0 ? (double)pages * (double)page / (1 << 30) : 0;
-    machine->features = kb_cpu_features();
+    machine->features = kb_cpu_features(NULL);
     machine->compiler = COMPILER;
     machine->library = kb_version();
     machine->peers = peers ? ev_peers_version() : "none";

@@ -78,7 +78,10 @@ int main(int argc, char **argv)
         }
         printf("\n");
     }
-    fprintf(stderr, "workspace: %zu KB\n", kb_workspace_bytes(workspace) / 1024);
+    kb_workspace_limits none;
+    size_t bytes = 0;
+    KB_INIT(none);
+    if (kb_workspace_reserve(workspace, &none, &bytes, NULL) == KB_OK) fprintf(stderr, "workspace: %zu KB\n", bytes / 1024);
     free(p.pixels);
     kb_workspace_free(workspace);
     kb_model_free(model);

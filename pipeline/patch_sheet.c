@@ -27,7 +27,7 @@ size_t patch_sheet_size(size_t n) { return sheet_rows(n) * COLUMNS * SIDE * SIDE
 /* Width of KB_PATCH_SIDE steps, relative to a keypoint's size. */
 static float sheet_scale(const pipeline *p)
 {
-    kb_detector detector = p->options.detect.detector ? p->options.detect.detector : kb_detector_at(0);
+    kb_detector detector = kb_detector_get_info(p->options.detect.detector).detector;
     return (float)SUPPORT * kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, detector));
 }
 

@@ -40,7 +40,7 @@ bool pipeline_open(pipeline *p, const pipeline_options *options, const kb_model 
     KB_INIT(p->info);
     if (status == KB_OK && model) status = kb_model_get_info(model, &p->info);
     if (status != KB_OK) return io_fail(error, "%s", kb_status_string(status));
-    if (o->detect.detector == 0) o->detect.detector = kb_detector_at(0);
+    if (o->detect.detector == 0) o->detect.detector = kb_detector_get_info(0).detector;
     if (!o->preset) o->preset = kb_name(KB_NAMES_DETECTOR, o->detect.detector);
     p->orient_scale = o->scale == 0 ? kb_model_scale(NULL, o->preset) : o->scale;
     if (o->scale == 0) o->scale = model ? kb_model_scale(model, o->preset) : p->orient_scale;
@@ -139,7 +139,7 @@ static void note_origin(const pipeline *p, features *f)
 {
     const pipeline_options *o = &p->options;
     f->detector = o->detect.detector;
-    f->revision = kb_detector_revision(o->detect.detector);
+    f->revision = kb_detector_get_info(o->detect.detector).revision;
     f->upright = is_upright(o);
 }
 

@@ -152,7 +152,7 @@ enum { HARD_THREADS = 8 };
 
 typedef struct hard_way {
     int32_t threads, low_memory;
-    const char *cpu; /* kb_cpu_limit; NULL: all */
+    const char *cpu; /* kb_cpu_features; NULL: all */
 } hard_way;
 
 /* Way `index` of image `number`: every tier with and without low_memory, while the threads, 1 to 8, go round from image
@@ -353,9 +353,10 @@ static inline bool hard_check(const kb_image *image, const hard_task *t, uint64_
     hard_run(image, t, NULL, 0, &runs[0]);
     *keypoints = runs[0].n[0];
     for (int i = 0; !different && hard_way_at(number, i, &way); i++) {
-        kb_status limited = way.cpu ? kb_cpu_limit(way.cpu) : KB_OK; /* unknown on another processor */
+        const char *usual = getenv("KEYBITS_CPU");
+        if (way.cpu) (void)kb_cpu_features(way.cpu); /* unknown on another processor */
         hard_run(image, t, pools->of[way.threads], way.low_memory, &runs[1]);
-        if (limited == KB_OK) kb_cpu_limit(getenv("KEYBITS_CPU"));
+        (void)kb_cpu_features(usual ? usual : "all");
         different = hard_difference(&runs[0], &runs[1]);
         if (different)
             snprintf(sentence, 512,

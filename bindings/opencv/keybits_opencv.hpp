@@ -225,7 +225,7 @@ public:
     }
 
     static cv::Ptr<Features> create(const std::string &model = "bag256", int max_keypoints = 2000,
-                                    kb_detector detector = kb_detector_at(0))
+                                    kb_detector detector = kb_detector())
     {
         kb_detect_options detect;
         KB_INIT(detect);
@@ -268,7 +268,7 @@ public:
         KB_INIT(options);
         each_option(options, ReadOption(node));
         kb_error error;
-        if (kb_detect_options_check(&options, &error) != KB_OK)
+        if (kb_detect(NULL, &options, NULL, NULL, &error) != KB_OK)
             CV_Error(cv::Error::StsParseError, std::string("keybits: ") + error.text);
         float scale = node["scale"].empty() ? 0 : static_cast<float>(node["scale"]);
         model_ = Model(name);
@@ -311,7 +311,7 @@ public:
     }
 
 protected:
-    kb_detector detector() const { return detect_.detector ? detect_.detector : kb_detector_at(0); }
+    kb_detector detector() const { return kb_detector_get_info(detect_.detector).detector; }
 
     void find(const GrayImage &gray, const cv::Mat &mask, std::vector<cv::KeyPoint> &keypoints)
     {

@@ -161,7 +161,6 @@ static kb_features features_view(const web_features *f)
     return view;
 }
 
-int32_t EXPORT(web_detector_at)(int32_t index) { return kb_detector_at(index); }
 const char *EXPORT(web_detector_name)(int32_t detector) { return kb_name(KB_NAMES_DETECTOR, detector); }
 const char *EXPORT(web_selection_name)(int32_t selection) { return kb_name(KB_NAMES_SELECTION, selection); }
 
@@ -202,7 +201,7 @@ web_features *EXPORT(web_features_detect)(const uint8_t *gray, int32_t width, in
     if (!f) return features_fail(f, KB_E_MEMORY, NULL);
     f->width = width;
     f->height = height;
-    f->detector = o.detector ? o.detector : kb_detector_at(0);
+    f->detector = kb_detector_get_info(o.detector).detector;
     size_t capacity = max_keypoints(&o);
     f->keypoints = malloc(capacity * sizeof *f->keypoints);
     if (!f->keypoints) return features_fail(f, KB_E_MEMORY, NULL);

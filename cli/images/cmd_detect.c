@@ -198,7 +198,7 @@ static int detect_run(cli_common *common, void *job, int count, char **arguments
     io_names images = {0}, wanted[3] = {{0}};
     j->common = common;
     if (j->output && strcmp(j->output, "-") == 0) j->output = NULL;
-    if (!j->detect.detector) j->detect.detector = kb_detector_at(0);
+    if (!j->detect.detector) j->detect.detector = kb_detector_get_info(0).detector;
     int code = detect_check(common, j);
     if (code != CLI_DONE) return code;
     if (!cli_claim_images(common, count, arguments, &images, &error) ||

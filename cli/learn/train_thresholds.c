@@ -305,7 +305,7 @@ static int thresholds_run(cli_common *common, void *context, int count, char **a
     if ((job->rate_low > 0) != (job->rate_high > 0) || (job->rate_low > 0) != (job->precision > 0) ||
         job->rate_low > job->rate_high)
         return cli_usage_error(common, "--rate-low, --rate-high and --precision go together, the lower rate first");
-    if (job->detection.detector == 0) job->detection.detector = kb_detector_at(0);
+    if (job->detection.detector == 0) job->detection.detector = kb_detector_get_info(0).detector;
     job->detection.parallel = common->parallel;
     bool ok = cli_claim_images(common, count, arguments, &photos, &error) && open_descriptors(job, &error) &&
               count_photos(job, common, &photos, &error) && report(job, common, &error);

@@ -24,7 +24,7 @@ static void info_json(const cli_common *common)
     io_json_begin(&json, stdout);
     io_json_object(&json, NULL);
     io_json_string(&json, "version", kb_version());
-    io_json_string(&json, "cpu", kb_cpu_features());
+    io_json_string(&json, "cpu", kb_cpu_features(NULL));
     io_json_integer(&json, "threads", common->parallel->threads);
     formats_json(&json);
     io_json_object(&json, "kernels");
@@ -44,7 +44,7 @@ static void info_json(const cli_common *common)
 static void info_text(const cli_common *common)
 {
     printf("keybits    %s\n", kb_version());
-    printf("cpu        %s\n", *kb_cpu_features() ? kb_cpu_features() : "plain C only");
+    printf("cpu        %s\n", *kb_cpu_features(NULL) ? kb_cpu_features(NULL) : "plain C only");
     printf("threads    %d\n", (int)common->parallel->threads);
     printf("formats    %s\n", io_image_formats);
     printf("\nkernels\n");

@@ -189,12 +189,12 @@ static bool settle_keypoints(const kb_index_info *index, pipeline_options *o, io
     if (d->detector != index->detector)
         return io_fail(error, "the index has keypoints of %s, not of %s", features_detector_name(index->detector),
                        features_detector_name(d->detector));
-    if (index->revision != kb_detector_revision(d->detector))
+    int32_t revision = kb_detector_get_info(d->detector).revision;
+    if (index->revision != revision)
         return io_fail(error,
                        "the index has keypoints of revision %d of %s, and this program finds revision %d: build it "
                        "again",
-                       (int)index->revision, features_detector_name(d->detector),
-                       (int)kb_detector_revision(d->detector));
+                       (int)index->revision, features_detector_name(d->detector), (int)revision);
     if (index->upright && !o->angles) o->angles = KB_ORIENTATION_NONE;
     if ((o->angles == KB_ORIENTATION_NONE) != (index->upright == 1))
         return io_fail(error, "the index has %s rows, and --orientation %s gives others", rows,

@@ -105,16 +105,6 @@ KB_API kb_status kb_sample(const kb_image *image, kb_sampler sampler, const kb_d
 
 /* --------------------------------------------------------------------------------------------- keypoints and levels */
 
-/* Whether kb_detect would take these options: KB_OK, or its error. Both may be NULL. */
-KB_API kb_status kb_detect_options_check(const kb_detect_options *options, kb_error *error);
-
-/* The revision of a detector's arithmetic, from 1; 0 for another value. Keypoints by the same options are the same in
- * every version of the library with the same revision: files compare keypoints by it. */
-KB_API int32_t kb_detector_revision(kb_detector detector);
-/* 1 when a detector has an option, by its name in kb_detect_options ("levels"); also for options that every detector
- * has. 0 for another value or name. kb_detect refuses options that its detector does not have. */
-KB_API int32_t kb_detector_has(kb_detector detector, const char *option);
-
 /* Keeps the n best keypoints, of any detector, by a selection rule, in place, strongest first; features->n becomes
  * min(n, features->n). Keypoints with a number that is not finite go last. features->width and height must be known;
  * rows and flags, which are not moved, must be NULL. workspace and error may be NULL. */
@@ -323,18 +313,18 @@ KB_API kb_status kb_tracker_add(kb_tracker *tracker, const kb_image *image, cons
 /* ------------------------------------------------------------------------------------------------- instruction sets */
 
 /* Kernels have variants per instruction set; all give the same results. kb_kernel_at lists which one runs; name NULL
- * past the last. kb_cpu_features: those found and not disabled, such as "sse4.2 avx2", in static storage. */
+ * past the last. */
 typedef struct kb_kernel {
     const char *name;    /* what it does, such as "hamming" */
     const char *variant; /* "c", "avx2", ... */
 } kb_kernel;
 KB_API kb_kernel kb_kernel_at(int32_t index);
-KB_API const char *kb_cpu_features(void);
 
-/* Disables instruction sets, for testing and measuring: a list of the features that may be used, such as "avx2",
- * each with those it builds on, "c" for none, NULL for all. KB_E_UNKNOWN, and nothing changes, for a word that is no
- * feature's name. Must not be called while other calls run. */
-KB_API kb_status kb_cpu_limit(const char *features);
+/* The instruction sets that are found and not disabled, such as "sse4.2 avx2", in static storage. limit, for testing and
+ * measuring, is a list of the ones that may be used from now on, such as "avx2", each with those it builds on; "c" for
+ * none, "all" for all, NULL changes nothing. The result is NULL, and nothing changes, when it has a word that is no
+ * instruction set's name. With a limit, the call must not be made while other calls run. */
+KB_API const char *kb_cpu_features(const char *limit);
 
 #ifdef __cplusplus
 }

@@ -22,7 +22,8 @@
  *               comment says so. What kb_*_create, kb_*_load and kb_*_builtin return is released by the matching
  *               kb_*_free, which accepts NULL. They take a kb_allocator (advanced.h); NULL means malloc and free.
  *   Threads     Any number of threads may call at the same time. A kb_model is immutable and may be shared. A
- *               kb_workspace and a pool serve one call at a time. There is no mutable global state but kb_cpu_limit.
+ *               kb_workspace and a pool serve one call at a time. There is no mutable global state but the limit of
+ *               kb_cpu_features.
  *               The library starts no threads except in kb_pool_create.
  *   Errors      Every function that can fail returns a kb_status. Nothing prints, aborts or sets errno. When a call
  *               fails, its outputs are undefined (a handle is NULL) and its inputs are untouched. "Nothing found" is a
@@ -92,7 +93,7 @@ typedef enum kb_status {
     KB_E_ARGUMENT = -1,    /* NULL where it is not allowed, or a value out of its range */
     KB_E_MEMORY = -2,      /* an allocation failed */
     KB_E_IMAGE = -3,       /* not a usable image view: no pixels, zero or negative side, stride too small, too large */
-    KB_E_UNKNOWN = -4,     /* no built-in model, preset, detector or instruction set of that name */
+    KB_E_UNKNOWN = -4,     /* no built-in model, preset or detector of that name */
     KB_E_NO_TABLE = -5,    /* a built-in model that this build was made without */
     KB_E_FORMAT = -6,      /* not the file of a model, vocabulary or index, or one from a newer version */
     KB_E_TRUNCATED = -7,   /* the file ends too early */
@@ -279,9 +280,6 @@ KB_API kb_status kb_model_get_info(const kb_model *model, kb_model_info *info);
 
 /* -------------------------------------------------------------------------------------------------------- detecting */
 
-/* The detectors of this library, index from 0; 0 past the last. The first is what 0 means as a detector: HESSIAN. */
-KB_API kb_detector kb_detector_at(int32_t index);
-
 typedef enum kb_selection {
     KB_SELECTION_DEFAULT = 0,
     KB_SELECTION_BEST = 1,     /* the n strongest; the default */
@@ -336,12 +334,23 @@ typedef struct kb_detect_options {
                                  mask hides, so that corners of the mask's own edge are not found */
 } kb_detect_options;
 
+/* What is known of a detector; kb_name lists them. */
+typedef struct kb_detector_info {
+    kb_detector detector;       /* itself; of 0 the default. 0: there is no such detector */
+    int32_t revision;           /* of its arithmetic, from 1. Keypoints by the same options are the same in every version
+                                   of the library with the same revision: files compare keypoints by it */
+    const char *const *options; /* the options that it has and not every detector, by their names in kb_detect_options;
+                                   ends with NULL. kb_detect refuses those of other detectors */
+} kb_detector_info;
+KB_API kb_detector_info kb_detector_get_info(kb_detector detector);
+
 /* Finds keypoints, strongest first; they are totally ordered (response, then y, x, size, angle), so that the n best are
  * the same n on every machine. features->keypoints has room for features->capacity keypoints, which also limits
  * max_keypoints. n, width, height, detector, revision and upright are set. options, workspace and error may be NULL. An
- * option out of its range, or of another detector, is refused, and *error names it. An image too small for the detector
- * gives zero keypoints. Angle and octave follow OpenCV's detectors of the same names, HESSIAN's ORB's. The size of ORB
- * and HESSIAN is 31 x level_factor^(octave + offset) with an offset within +-0.5 between levels, 0 with every_level. */
+ * option out of its range, or of another detector, is refused, and *error names it; with image and features NULL, the
+ * call looks at the options only. An image too small for the detector gives zero keypoints. Angle and octave follow
+ * OpenCV's detectors of the same names, HESSIAN's ORB's. The size of ORB and HESSIAN is 31 x level_factor^(octave +
+ * offset) with an offset within +-0.5 between levels, 0 with every_level. */
 KB_API kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_workspace *workspace,
                            kb_features *features, kb_error *error);
 
@@ -611,8 +620,6 @@ KB_API kb_status kb_workspace_create(const kb_allocator *allocator, kb_workspace
  * KB_E_MEMORY. KB_E_SPACE when the buffer is too small even for an empty one. The buffer must outlive the workspace. */
 KB_API kb_status kb_workspace_create_in(void *buffer, size_t size, kb_workspace **out);
 KB_API void kb_workspace_free(kb_workspace *workspace);
-/* Bytes held now, including the workspace itself. NULL gives 0. */
-KB_API size_t kb_workspace_bytes(const kb_workspace *workspace);
 
 /* The largest inputs of the calls that will use a workspace. A field of 0 or NULL: no call of that kind. */
 typedef struct kb_workspace_limits {
@@ -634,8 +641,8 @@ typedef struct kb_workspace_limits {
 } kb_workspace_limits;
 
 /* Grows the workspace, unless it is large enough, so that no call within the limits allocates, for images and rows of
- * any content. *bytes (may be NULL) receives the size that it takes: of kb_workspace_bytes afterwards, and of a buffer
- * for kb_workspace_create_in. workspace NULL only asks for it. The number depends on the CPU (kb_cpu_features), since
+ * any content. *bytes (may be NULL) receives the bytes that it holds then, with itself. workspace NULL only asks how many
+ * are needed, which is also the size of a buffer for kb_workspace_create_in. The number depends on the CPU (kb_cpu_features), since
  * wider vectors process more data at once. KB_E_ARGUMENT for a limit out of its range, KB_E_MEMORY when the bytes do
  * not fit into size_t, KB_E_SPACE for a workspace in a caller's buffer that is too small. For several models or
  * options, call it once for each. error may be NULL. */

@@ -155,8 +155,10 @@ void kbi_workspace_measure(kb_workspace *workspace);
 /* Makes room for `bytes` in all, in one allocation; the workspace is empty. False when memory is out. */
 bool kbi_workspace_grow(kb_workspace *workspace, size_t bytes);
 
-/* The end of kb_workspace_reserve: *bytes receives what `payload` needs in all, and the workspace grows to it; one of
- * the two may be NULL. */
+/* Bytes held now, including the workspace itself. */
+size_t kbi_workspace_bytes(const kb_workspace *workspace);
+/* The end of kb_workspace_reserve: the workspace grows to `payload`, and *bytes receives what it holds then; without a
+ * workspace, what one would need. One of the two may be NULL. */
 kb_status kbi_workspace_reserve(kb_workspace *workspace, size_t payload, size_t *bytes, kb_error *error);
 /* Bytes that a workspace with room for `payload` takes, a caller's buffer at any address included. */
 size_t kbi_workspace_total(size_t payload);

@@ -106,9 +106,8 @@ void kbi_workspace_measure(kb_workspace *workspace)
 
 size_t kbi_workspace_total(size_t payload) { return HEADER + (payload ? kbi_round_up(payload) + KBI_ALIGN : 0); }
 
-size_t kb_workspace_bytes(const kb_workspace *workspace)
+size_t kbi_workspace_bytes(const kb_workspace *workspace)
 {
-    if (!workspace) return 0;
     return kbi_workspace_total(workspace->size) + workspace->chunk_bytes;
 }
 
@@ -132,9 +131,13 @@ kb_status kbi_workspace_reserve(kb_workspace *workspace, size_t payload, size_t 
 {
     if (!workspace && !bytes) return kbi_fail(error, KB_E_ARGUMENT, "workspace and bytes: both are NULL");
     if (bytes) *bytes = kbi_workspace_total(payload);
-    if (!workspace || kbi_workspace_grow(workspace, payload)) return KB_OK;
-    return kbi_fail(error, workspace->fixed ? KB_E_SPACE : KB_E_MEMORY, "the workspace has %zu bytes, but needs %zu",
-                    kb_workspace_bytes(workspace), kbi_workspace_total(payload));
+    if (!workspace) return KB_OK;
+    bool fits = kbi_workspace_grow(workspace, payload);
+    size_t held = kbi_workspace_bytes(workspace);
+    if (bytes && fits) *bytes = held;
+    return fits ? KB_OK
+                : kbi_fail(error, workspace->fixed ? KB_E_SPACE : KB_E_MEMORY,
+                           "the workspace has %zu bytes, but needs %zu", held, kbi_workspace_total(payload));
 }
 
 static void *chunk_get(kb_workspace *workspace, size_t bytes)
@@ -206,7 +209,7 @@ bool kbi_workspace_lacks(kb_workspace *workspace, size_t mark, kb_status status)
 
 static void tell_missing(kb_workspace *workspace, const char *limits, kb_error *error)
 {
-    size_t bytes = kb_workspace_bytes(workspace);
+    size_t bytes = kbi_workspace_bytes(workspace);
     if (workspace->measures && workspace->peak > workspace->size)
         kbi_fail_at(error, KB_E_MEMORY, limits, -1, "the workspace has %zu bytes, but the call needs up to %zu "
                     "(limits: %s)", bytes, kbi_workspace_total(workspace->peak), limits);

@@ -83,6 +83,7 @@ kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_
     kb_features f;
     kb_workspace local;
     kb_status status = kbi_detect_options_copy(&job.options, options, error);
+    if (status == KB_OK && !image && !features) return kbi_detect_options_settle(&job.options, options, error);
     if (status == KB_OK) status = kbi_features_read(&f, features, "features", 0, SIZE_MAX, error);
     if (status != KB_OK) return status;
     if (f.capacity && !f.keypoints)

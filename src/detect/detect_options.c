@@ -45,14 +45,6 @@ static bool has_option(const kbi_detector *detector, const kbi_option *row)
     return lists_option(common_options, row) || lists_option(detector->options, row);
 }
 
-int32_t kb_detector_has(kb_detector detector, const char *name)
-{
-    const kbi_detector *row = detector ? kbi_detector_find(detector) : NULL;
-    for (size_t i = 0; row && name && i < KBI_COUNT(option_table); i++)
-        if (strcmp(option_table[i].name, name) == 0) return has_option(row, &option_table[i]);
-    return 0;
-}
-
 /* "orb", "orb or sift": the detectors that have an option. */
 static void name_owners(const kbi_option *row, char *text, size_t capacity)
 {
@@ -102,10 +94,4 @@ kb_status kbi_detect_options_read(kb_detect_options *o, const kb_detect_options 
 {
     kb_status status = kbi_detect_options_copy(o, given, error);
     return status == KB_OK ? kbi_detect_options_settle(o, given, error) : status;
-}
-
-kb_status kb_detect_options_check(const kb_detect_options *given, kb_error *error)
-{
-    kb_detect_options o;
-    return kbi_detect_options_read(&o, given, error);
 }

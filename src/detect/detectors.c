@@ -10,21 +10,14 @@ const kbi_detector *kbi_detector_find(kb_detector id)
     return NULL;
 }
 
-kb_detector kb_detector_at(int32_t index)
-{
-    const kbi_detector *const *row = kbi_detectors;
-    while (*row && index > 0) row++, index--;
-    return *row && index == 0 ? (*row)->id : (kb_detector)0;
-}
-
 const char *kbi_detector_name(int32_t detector)
 {
     const kbi_detector *row = detector ? kbi_detector_find((kb_detector)detector) : NULL;
     return row ? row->name : NULL;
 }
 
-int32_t kb_detector_revision(kb_detector detector)
+kb_detector_info kb_detector_get_info(kb_detector detector)
 {
-    const kbi_detector *row = detector ? kbi_detector_find(detector) : NULL;
-    return row ? row->revision : 0;
+    const kbi_detector *row = kbi_detector_find(detector);
+    return row ? (kb_detector_info){row->id, row->revision, row->options} : (kb_detector_info){0};
 }

@@ -49,7 +49,7 @@ static kb_status read_options(const kb_model *model, const kb_pair_options *give
     job->match.struct_size = sizeof job->match;
     job->fit.struct_size = sizeof job->fit;
     if (job->fit.geometry == 0) job->fit.geometry = KB_GEOMETRY_ANY;
-    if (job->detect.detector == 0) job->detect.detector = kb_detector_at(0);
+    if (job->detect.detector == 0) job->detect.detector = kb_detector_get_info(0).detector;
     job->detect.second_angle = 0;
     job->detect.parallel = job->match.parallel = o->parallel;
     job->orient_scale = o->scale == 0 ? kb_model_scale(NULL, kbi_preset_of(job->detect.detector)) : o->scale;
@@ -195,7 +195,7 @@ static void fill_features(const pair_job *job, int k, const pair_look *look, siz
     out->width = job->sides[k].gray.width;
     out->height = job->sides[k].gray.height;
     out->detector = job->detect.detector;
-    out->revision = kb_detector_revision(out->detector);
+    out->revision = kb_detector_get_info(out->detector).revision;
     out->upright = look->angles == KB_LOOK_UPRIGHT;
 }
 

@@ -2,23 +2,26 @@
 /* -Os: runs once per call. */
 #include "simd/cpu.h"
 
-/* The features, each after the features that it builds on; no CPU has it without them. */
+/* The features, each after the features that it builds on; no CPU has it without them. The first and the last are only
+ * words of limits. */
 static const struct cpu_feature {
     const char *name;
-    uint32_t flag, builds_on;
-    const char *list; /* the result of kb_cpu_features when it is the highest */
-} cpu_features[] = {{"sse4.2", KBI_CPU_SSE42, 0, "sse4.2"},
+    uint32_t flags, builds_on;
+    const char *list; /* the result of kb_cpu_features when it is the highest that there is */
+} cpu_features[] = {{"c", 0, 0, ""},
+                    {"sse4.2", KBI_CPU_SSE42, 0, "sse4.2"},
                     {"avx2", KBI_CPU_AVX2, KBI_CPU_SSE42, "sse4.2 avx2"},
                     {"avx512", KBI_CPU_AVX512, KBI_CPU_AVX2, "sse4.2 avx2 avx512"},
                     {"neon", KBI_CPU_NEON, 0, "neon"},
-                    {"simd128", KBI_CPU_SIMD128, 0, "simd128"}};
+                    {"simd128", KBI_CPU_SIMD128, 0, "simd128"},
+                    {"all", KBI_CPU_KNOWN - 1, 0, NULL}};
 
 KBI_STATIC atomic_uint kbi_cpu_state;
 
 uint32_t kbi_cpu_closure(uint32_t flags)
 {
     for (size_t i = KBI_COUNT(cpu_features); i-- > 0;)
-        if (flags & cpu_features[i].flag) flags |= cpu_features[i].builds_on;
+        if (flags & cpu_features[i].flags) flags |= cpu_features[i].builds_on;
     return flags;
 }
 
@@ -53,41 +56,37 @@ static uint32_t cpu_detect(void)
 #endif
 }
 
-/* Threads that ask at the same time store the same answer, unless kb_cpu_limit came first. */
+/* Threads that ask at the same time store the same answer, unless a limit came first. */
 uint32_t kbi_cpu_ask(void)
 {
     unsigned before = 0, found = cpu_detect() | KBI_CPU_KNOWN;
     return atomic_compare_exchange_strong(&kbi_cpu_state, &before, found) ? found : before;
 }
 
-const char *kb_cpu_features(void)
-{
-    const uint32_t flags = kbi_cpu_flags();
-    for (size_t i = KBI_COUNT(cpu_features); i-- > 0;)
-        if (flags & cpu_features[i].flag) return cpu_features[i].list;
-    return "";
-}
-
-/* The flag of a word of `length` letters; 0 for an unknown one. */
-static uint32_t cpu_flag_of(const char *word, size_t length)
+/* The feature of a word of `length` letters; NULL for an unknown one. */
+static const struct cpu_feature *find_feature(const char *word, size_t length)
 {
     for (size_t i = 0; i < KBI_COUNT(cpu_features); i++)
         if (strlen(cpu_features[i].name) == length && memcmp(cpu_features[i].name, word, length) == 0)
-            return cpu_features[i].flag;
-    return 0;
+            return &cpu_features[i];
+    return NULL;
 }
 
-kb_status kb_cpu_limit(const char *list)
+const char *kb_cpu_features(const char *limit)
 {
-    uint32_t flags = list ? 0 : UINT32_MAX;
-    for (const char *word = list; word && *word;) {
+    uint32_t flags = 0;
+    for (const char *word = limit; word && *word;) {
         size_t length = strcspn(word, " ,");
-        uint32_t flag = cpu_flag_of(word, length);
-        if (length > 0 && !flag && !(length == 1 && *word == 'c')) return KB_E_UNKNOWN;
-        flags |= flag;
+        const struct cpu_feature *feature = length > 0 ? find_feature(word, length) : cpu_features;
+        if (!feature) return NULL;
+        flags |= feature->flags;
         word += length + (word[length] != 0);
     }
-    atomic_store_explicit(&kbi_cpu_state, (cpu_detect() & kbi_cpu_closure(flags)) | KBI_CPU_KNOWN,
-                          memory_order_relaxed);
-    return KB_OK;
+    if (limit)
+        atomic_store_explicit(&kbi_cpu_state, (cpu_detect() & kbi_cpu_closure(flags)) | KBI_CPU_KNOWN,
+                              memory_order_relaxed);
+    flags = kbi_cpu_flags();
+    const struct cpu_feature *highest = cpu_features + KBI_COUNT(cpu_features) - 1;
+    while ((flags & highest->flags) != highest->flags) highest--;
+    return highest->list;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPU features: which of them the processor has, and which kb_cpu_limit leaves. */
+/* CPU features: which of them the processor has, and which kb_cpu_features leaves. */
 #ifndef KBI_CPU_H
 #define KBI_CPU_H
 
@@ -36,7 +36,7 @@ enum {
 KBI_EXTERN atomic_uint kbi_cpu_state;
 uint32_t kbi_cpu_ask(void);
 
-/* The features of this CPU that kb_cpu_limit left; none without the features that it builds on. */
+/* The features of this CPU that kb_cpu_features left; none without the features that it builds on. */
 static inline uint32_t kbi_cpu_flags(void)
 {
     uint32_t state = (uint32_t)atomic_load_explicit(&kbi_cpu_state, memory_order_relaxed);

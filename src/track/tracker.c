@@ -55,7 +55,7 @@ kb_status kb_tracker_create(const kb_track_options *options, const kb_allocator 
     if (!out) return kbi_fail(error, KB_E_ARGUMENT, "out: a pointer is NULL");
     *out = NULL;
     kb_status status = kbi_track_options_read(options, &o, error);
-    if (status == KB_OK) status = kb_detect_options_check(o.detect, error);
+    if (status == KB_OK) status = kb_detect(NULL, o.detect, NULL, NULL, error);
     if (status == KB_OK) status = KBI_STRUCT_READ(kb_detect_options, &detect, o.detect);
     if (status == KB_OK && (detect.mask || !kbi_allocator_read(&memory, allocator))) status = KB_E_ARGUMENT;
     if (status != KB_OK) return error && error->text[0] ? status : kbi_fail_status(error, status);

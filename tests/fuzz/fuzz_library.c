@@ -138,20 +138,27 @@ static void describe_any(source *s, const kb_image *image, const kb_keypoint *ke
     kb_model_free(model);
 }
 
+static bool has_option(kb_detector detector, const char *name)
+{
+    for (const char *const *option = kb_detector_get_info(detector).options; *option; option++)
+        if (strcmp(*option, name) == 0) return true;
+    return false;
+}
+
 /* Leaves what the detector does not have at its default. */
 static void drop_foreign_options(kb_detect_options *o)
 {
-    if (!kb_detector_has(o->detector, "levels")) {
+    if (!has_option(o->detector, "levels")) {
         o->levels = o->second_angle = o->whole_pixels = 0;
         o->level_factor = 0;
     }
-    if (!kb_detector_has(o->detector, "fast_threshold"))
+    if (!has_option(o->detector, "fast_threshold"))
         o->fast_threshold = o->fast_threshold_min = o->cell_size = 0;
-    if (!kb_detector_has(o->detector, "layers")) {
+    if (!has_option(o->detector, "layers")) {
         o->layers = o->no_upsampling = 0;
         o->contrast_threshold = o->edge_threshold = o->sigma = 0;
     }
-    if (!kb_detector_has(o->detector, "hessian_threshold")) o->hessian_threshold = 0;
+    if (!has_option(o->detector, "hessian_threshold")) o->hessian_threshold = 0;
 }
 
 /* Every option within its range, most of them at their defaults. The mask needs not to be there. */

@@ -327,7 +327,7 @@ int main(int argc, char **argv)
     };
     static const hash start = {0xcbf29ce484222325u};
     static scene s;
-    must(kb_cpu_limit(argc > 1 && strcmp(argv[1], "all") != 0 ? argv[1] : NULL), "features");
+    must(kb_cpu_features(argc > 1 ? argv[1] : "all") ? KB_OK : KB_E_UNKNOWN, "features");
     render(&s);
     scatter(&s);
     must(kb_pool_create(argc > 2 ? atoi(argv[2]) : 3, NULL, &s.pool), "pool");

@@ -141,7 +141,7 @@ int main(int argc, char **argv)
 #define PLAIN_TABLE(module) .module = &kbi_##module##_kernels_c,
     const kbi_kernels c = {KBI_KERNEL_MODULES(PLAIN_TABLE)};
     kbi_kernels before = c, tier;
-    printf("cpu: %s\n", kb_cpu_features());
+    printf("cpu: %s\n", kb_cpu_features(NULL));
     for (size_t i = 1; i < KBI_COUNT(sets); i++) {
         tier = kbi_kernels_for(kbi_cpu_flags() & kbi_cpu_closure(sets[i].flags));
         if (memcmp(&tier, &before, sizeof tier) == 0) continue;

@@ -184,21 +184,21 @@ static void test_workspace_grows_and_keeps(void **state)
     kbi_workspace_rewind(workspace, 0);
     void *large = kbi_workspace_get(workspace, 1000);
     kbi_workspace_rewind(workspace, 0);
-    size_t held = kb_workspace_bytes(workspace);
+    size_t held = kbi_workspace_bytes(workspace);
     assert_true(held >= 1000);
     assert_ptr_equal(kbi_workspace_get(workspace, 10), large);
     size_t mark = kbi_workspace_mark(workspace);
     void *inner = kbi_workspace_get(workspace, 500);
     kbi_workspace_rewind(workspace, mark);
     assert_ptr_equal(kbi_workspace_get(workspace, 400), inner);
-    assert_int_equal(kb_workspace_bytes(workspace), held);
+    assert_int_equal(kbi_workspace_bytes(workspace), held);
     assert_non_null(kbi_workspace_get(workspace, 100000)); /* does not fit: apart */
-    assert_true(kb_workspace_bytes(workspace) >= 100000);
+    assert_true(kbi_workspace_bytes(workspace) >= 100000);
     kbi_workspace_rewind(workspace, 0); /* now the block is that large */
-    held = kb_workspace_bytes(workspace);
+    held = kbi_workspace_bytes(workspace);
     assert_true(held >= 100000 && held < 102000);
     assert_non_null(kbi_workspace_get(workspace, 100400));
-    assert_int_equal(kb_workspace_bytes(workspace), held);
+    assert_int_equal(kbi_workspace_bytes(workspace), held);
     kb_workspace_free(workspace);
 }
 
@@ -228,7 +228,7 @@ static void test_workspace_in_a_buffer(void **state)
         memset(buffer, 0xa5, sizeof buffer);
         size_t size = sizeof buffer - 200;
         assert_int_equal(kb_workspace_create_in(buffer + offset, size, &workspace), KB_OK);
-        assert_true(kb_workspace_bytes(workspace) <= size + KBI_ALIGN);
+        assert_true(kbi_workspace_bytes(workspace) <= size + KBI_ALIGN);
         for (unsigned char *data; (data = kbi_workspace_get(workspace, 100)) != NULL;) {
             assert_true(data >= buffer + offset && data + 100 <= buffer + offset + size);
             assert_int_equal((uintptr_t)data % KBI_ALIGN, 0);
@@ -247,7 +247,6 @@ static void test_workspace_wild_input(void **state)
 {
     (void)state;
     assert_int_equal(kb_workspace_create(NULL, NULL), KB_E_ARGUMENT);
-    assert_int_equal(kb_workspace_bytes(NULL), 0);
     kb_workspace_free(NULL);
 
     kb_workspace *workspace;
@@ -266,11 +265,11 @@ static void test_workspace_stands_in(void **state)
     (void)state;
     kb_workspace local, *given;
     assert_ptr_equal(kbi_workspace_or(NULL, &local), &local);
-    size_t empty = kb_workspace_bytes(&local);
+    size_t empty = kbi_workspace_bytes(&local);
     assert_non_null(kbi_workspace_get(&local, 100));
-    assert_true(kb_workspace_bytes(&local) >= empty + 100);
+    assert_true(kbi_workspace_bytes(&local) >= empty + 100);
     kbi_workspace_release(&local);
-    assert_int_equal(kb_workspace_bytes(&local), empty);
+    assert_int_equal(kbi_workspace_bytes(&local), empty);
 
     assert_int_equal(kb_workspace_create(NULL, &given), KB_OK);
     assert_non_null(kbi_workspace_get(given, 100));

@@ -316,9 +316,9 @@ static void threads_and_workspaces_do_not_matter(void **state)
                 assert_memory_equal(flags, flags2, N);
                 free(rows);
                 if (frame)
-                    assert_int_equal(kb_workspace_bytes(workspace),
+                    assert_int_equal(kbi_workspace_bytes(workspace),
                                      held); /* the first frame was the last to allocate */
-                held = kb_workspace_bytes(workspace);
+                held = kbi_workspace_bytes(workspace);
             }
             kb_pool_free(pool);
         }

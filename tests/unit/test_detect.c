@@ -252,10 +252,10 @@ static void test_threads_and_workspace_change_nothing(void **state)
                 o.parallel = pool;
                 assert_int_equal(detect_keypoints(&image, &o, workspace, f.k, MANY, &f.n, NULL), KB_OK);
                 assert_same(alone, &f);
-                size_t bytes = kb_workspace_bytes(workspace);
+                size_t bytes = kbi_workspace_bytes(workspace);
                 assert_int_equal(detect_keypoints(&image, &o, workspace, f.k, MANY, &f.n, NULL), KB_OK);
                 assert_same(alone, &f);
-                assert_int_equal(kb_workspace_bytes(workspace), bytes); /* the second frame allocates nothing */
+                assert_int_equal(kbi_workspace_bytes(workspace), bytes); /* the second frame allocates nothing */
                 kb_pool_free(pool);
             }
             free(alone);

@@ -6,27 +6,31 @@
 #include "detected.h"
 #include "../arrays.h"
 
+#define DETECTORS 3 /* numbered from 1 */
+
+static bool has_option(kb_detector detector, const char *name)
+{
+    for (const char *const *option = kb_detector_get_info(detector).options; *option; option++)
+        if (strcmp(*option, name) == 0) return true;
+    return false;
+}
+
 static void test_table(void **state)
 {
     (void)state;
-    int32_t n = 0;
-    assert_int_equal(kb_detector_at(0), kb_detector_at(0));
-    assert_int_equal(kb_detector_at(-1), 0);
-    for (kb_detector d; (d = kb_detector_at(n)) != 0; n++) {
-        assert_non_null(kb_name(KB_NAMES_DETECTOR, d));
-        assert_true(kb_detector_revision(d) > 0);
+    assert_int_equal(kb_detector_get_info((kb_detector)0).detector, KB_DETECTOR_HESSIAN);
+    for (int32_t d = 1; d <= DETECTORS; d++) {
+        kb_detector_info info = kb_detector_get_info((kb_detector)d);
+        assert_int_equal(info.detector, d);
+        assert_true(info.revision > 0);
         assert_true(kb_model_scale(NULL, kb_name(KB_NAMES_DETECTOR, d)) > 0); /* its preset has its name */
-        for (int32_t i = 0; i < n; i++) assert_true(kb_detector_at(i) != d);
-        assert_true(kb_detector_has(d, "max_keypoints") && !kb_detector_has(d, "struct_size"));
-        for (const char *const *option = kbi_detector_find(d)->options; *option; option++)
-            assert_true(kb_detector_has(d, *option)); /* its range is known */
     }
-    assert_in_range(n, 3, 31);
-    for (int32_t i = 1; i <= n; i++) assert_non_null(kb_name(KB_NAMES_DETECTOR, i)); /* no gaps */
-    assert_int_equal(kb_detector_at(n + 1), 0);
-    assert_true(kb_detector_revision((kb_detector)0) == 0 && kb_detector_revision((kb_detector)99) == 0);
-    assert_false(kb_detector_has((kb_detector)99, "levels") || kb_detector_has(KB_DETECTOR_ORB, NULL));
-    assert_true(kb_detector_has(KB_DETECTOR_ORB, "levels") && !kb_detector_has(KB_DETECTOR_SIFT, "levels"));
+    for (int32_t none = -1; none <= DETECTORS + 1; none += DETECTORS + 2) {
+        kb_detector_info info = kb_detector_get_info((kb_detector)none);
+        assert_true(info.detector == 0 && info.revision == 0 && !info.options);
+        assert_null(kb_name(KB_NAMES_DETECTOR, none));
+    }
+    assert_true(has_option(KB_DETECTOR_ORB, "levels") && !has_option(KB_DETECTOR_SIFT, "levels"));
 }
 
 static void assert_error(kb_detect_options o, kb_status status, const char *field, const char *text)
@@ -39,7 +43,7 @@ static void assert_error(kb_detect_options o, kb_status status, const char *fiel
     assert_int_equal(detect_keypoints(&image, &o, NULL, k, 4, &n, &error), status);
     assert_string_equal(error.field, field);
     assert_string_equal(error.text, text);
-    assert_int_equal(kb_detect_options_check(&o, &error), status);
+    assert_int_equal(kb_detect(NULL, &o, NULL, NULL, &error), status);
     assert_string_equal(error.text, text);
     assert_int_equal(detect_keypoints(&image, &o, NULL, k, 4, &n, NULL), status);
 }
@@ -57,7 +61,7 @@ static void test_sentences(void **state)
                  "fast_threshold_min is 21, above fast_threshold, which is 20");
     o = options_for(KB_DETECTOR_HESSIAN);
     o.hessian_threshold = NAN;
-    assert_int_equal(kb_detect_options_check(&o, NULL), KB_E_ARGUMENT);
+    assert_int_equal(kb_detect(NULL, &o, NULL, NULL, NULL), KB_E_ARGUMENT);
     o.hessian_threshold = 0.6f;
     assert_error(o, KB_E_ARGUMENT, "hessian_threshold", "hessian_threshold is 0.6, but must be 0.0001 to 0.5");
     o = options_for((kb_detector)77);
@@ -90,13 +94,13 @@ static void test_options_of_another_detector(void **state)
         OWN(cell_size, 40, false), OWN(layers, 4, false), OWN(contrast_threshold, 0.1f, true),
         OWN(edge_threshold, 20, true), OWN(sigma, 2, true), OWN(no_upsampling, 1, false),
         OWN(hessian_threshold, 0.01f, true)};
-    for (int32_t d = 0; kb_detector_at(d) != 0; d++)
+    for (int32_t d = 1; d <= DETECTORS; d++)
         for (size_t i = 0; i < KBI_COUNT(own); i++) {
             int32_t whole = (int32_t)own[i].value;
-            o = options_for(kb_detector_at(d));
+            o = options_for((kb_detector)d);
             memcpy((char *)&o + own[i].offset, own[i].is_float ? (const void *)&own[i].value : &whole, 4);
-            assert_int_equal(kb_detect_options_check(&o, NULL),
-                             kb_detector_has(o.detector, own[i].name) ? KB_OK : KB_E_ARGUMENT);
+            assert_int_equal(kb_detect(NULL, &o, NULL, NULL, NULL),
+                             has_option(o.detector, own[i].name) ? KB_OK : KB_E_ARGUMENT);
         }
 }
 
@@ -141,8 +145,8 @@ static void test_mask_margin(void **state)
     for (int32_t y = 100; y < 140; y++) memset(mask + y * SIDE + 90, 0, 50);
     mask[20 * SIDE + 30] = mask[SIDE * SIDE - 1] = 0;
     kb_image image = view_of(pixels, SIDE, SIDE), mask_view = view_of(mask, SIDE, SIDE);
-    for (int32_t d = 0; kb_detector_at(d) != 0; d++) {
-        kb_detect_options o = options_for(kb_detector_at(d));
+    for (int32_t d = 1; d <= DETECTORS; d++) {
+        kb_detect_options o = options_for((kb_detector)d);
         o.mask = &mask_view;
         found *all = detect_view(&image, &o);
         o.mask_margin = MARGIN;

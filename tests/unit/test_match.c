@@ -328,10 +328,10 @@ static void test_nothing_is_allocated_the_second_time(void **state)
     assert_int_equal(kb_workspace_create(NULL, &workspace), KB_OK);
     assert_int_equal(match_rows(a, 100, a, 100, 32, NULL, workspace, matches, &count), KB_OK);
     assert_int_equal(count, 100);
-    size_t held = kb_workspace_bytes(workspace);
+    size_t held = kbi_workspace_bytes(workspace);
     assert_true(held > 0);
     assert_int_equal(match_rows(a, 90, a, 100, 32, NULL, workspace, matches, &count), KB_OK);
-    assert_int_equal(kb_workspace_bytes(workspace), held);
+    assert_int_equal(kbi_workspace_bytes(workspace), held);
     kb_workspace_free(workspace);
     free(a);
 }

@@ -34,7 +34,7 @@ static size_t bytes_of_frame(kb_detector detector, const kb_model *model)
         assert_int_equal(detect_keypoints(&image, &options, workspace, keypoints, MOST, &count, NULL), KB_OK);
         assert_true(count > MOST / 2);
         assert_int_equal(describe_keypoints(model, &image, keypoints, count, NULL, workspace, rows, NULL), KB_OK);
-        bytes = kb_workspace_bytes(workspace);
+        bytes = kbi_workspace_bytes(workspace);
         if (pass == 0) first = bytes;
     }
     assert_int_equal(bytes, first);
@@ -243,7 +243,7 @@ static void check_frames(kb_detector detector, int32_t threads, int first, int f
         assert_int_equal(kb_workspace_reserve(NULL, &limits, &needed, NULL), KB_OK);
         assert_int_equal(kb_workspace_reserve(ws, &limits, NULL, NULL), KB_OK);
         most = needed > most ? needed : most;
-        assert_int_equal(kb_workspace_bytes(ws), most);
+        assert_int_equal(kbi_workspace_bytes(ws), most);
     }
     int before = c.allocations;
     memset(&f, 0, sizeof f);
@@ -255,7 +255,7 @@ static void check_frames(kb_detector detector, int32_t threads, int first, int f
         assert_int_equal(c.allocations, before);
         free(pixels);
     }
-    assert_int_equal(kb_workspace_bytes(ws), most);
+    assert_int_equal(kbi_workspace_bytes(ws), most);
     kb_workspace_free(ws);
     assert_int_equal(c.held, 0);
     kb_pool_free(pool);
@@ -517,7 +517,7 @@ static void wrong_limits(void **state)
     assert_int_equal(kb_workspace_reserve(NULL, NULL, &bytes, NULL), KB_E_ARGUMENT);
     assert_int_equal(kb_workspace_reserve(NULL, &limits, NULL, NULL), KB_E_ARGUMENT);
     assert_int_equal(kb_workspace_reserve(NULL, &limits, &bytes, NULL), KB_OK);
-    assert_int_equal(bytes, kb_workspace_bytes(ws)); /* no calls: an empty one */
+    assert_int_equal(bytes, kbi_workspace_bytes(ws)); /* no calls: an empty one */
     KB_INIT(options);
     limits.detect = &options;
     assert_int_equal(kb_workspace_reserve(NULL, &limits, &bytes, NULL), KB_E_ARGUMENT); /* no size */

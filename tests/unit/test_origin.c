@@ -85,7 +85,7 @@ static void test_detect_tells(void **state)
     (void)state;
     scene *s = scene_create();
     assert_int_equal(s->f.detector, KB_DETECTOR_HESSIAN);
-    assert_int_equal(s->f.revision, kb_detector_revision(KB_DETECTOR_HESSIAN));
+    assert_int_equal(s->f.revision, kb_detector_get_info(KB_DETECTOR_HESSIAN).revision);
     assert_int_equal(s->f.upright, 0);
     scene_free(s);
 }

@@ -193,10 +193,10 @@ static void test_threads_and_reserved_memory_change_nothing(void **state)
     o.parallel = pool;
     assert_int_equal(kb_workspace_create(NULL, &workspace), KB_OK);
     assert_int_equal(kb_workspace_reserve(workspace, &limits, NULL, NULL), KB_OK);
-    bytes = kb_workspace_bytes(workspace);
+    bytes = kbi_workspace_bytes(workspace);
     assert_int_equal(track_keypoints(&s.frames[0], &s.frames[1], from, n, &o, workspace, to[1], correlations[1]),
                      KB_OK);
-    assert_int_equal(kb_workspace_bytes(workspace), bytes);
+    assert_int_equal(kbi_workspace_bytes(workspace), bytes);
     assert_memory_equal(to[0], to[1], n * sizeof *from);
     assert_memory_equal(correlations[0], correlations[1], n * sizeof(float));
     kb_workspace_free(workspace);

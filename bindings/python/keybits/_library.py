@@ -213,4 +213,4 @@ def version() -> str:
 
 def cpu_features() -> str:
     """The instruction sets in use, such as "sse4.2 avx2"."""
-    return text(lib.kb_cpu_features())
+    return text(lib.kb_cpu_features(None))

@@ -30,7 +30,7 @@ def _numbers(names_of: int, first: int) -> Dict[str, int]:
 
 _DETECTORS = _numbers(_abi.KB_NAMES_DETECTOR, 1)
 #: The detector where none is named.
-DEFAULT_DETECTOR = text(lib.kb_name(_abi.KB_NAMES_DETECTOR, lib.kb_detector_at(0)))
+DEFAULT_DETECTOR = text(lib.kb_name(_abi.KB_NAMES_DETECTOR, lib.kb_detector_get_info(0).detector))
 _ORIENTATIONS = _numbers(_abi.KB_NAMES_ORIENTATION, 0)
 #: Flags of describe, combined: the region leaves the image, is narrower than 8 px, its centre is outside, or a number
 #: is not finite or the size not positive.
@@ -45,8 +45,12 @@ def _known(name: str, names: Dict[str, int], what: str) -> None:
 
 
 def has_option(detector: str, option: str) -> bool:
-    """Whether a detector has an option of kb_detect_options."""
-    return bool(lib.kb_detector_has(_DETECTORS[detector], option.encode()))
+    """Whether a detector has an option of kb_detect_options that not every detector has."""
+    names = ctypes.cast(lib.kb_detector_get_info(_DETECTORS[detector]).options, ctypes.POINTER(ctypes.c_char_p))
+    known: List[bytes] = []
+    while names[len(known)]:
+        known.append(names[len(known)])
+    return option.encode() in known
 
 
 class Detector:
@@ -76,7 +80,7 @@ class Detector:
         #: The factor from keypoint size to described width that belongs to this detector.
         self.scale = float(lib.kb_model_scale(None, name.encode()))
         #: The revision of the detector's arithmetic: another one finds other keypoints.
-        self.revision = int(lib.kb_detector_revision(_DETECTORS[name]))
+        self.revision = int(lib.kb_detector_get_info(_DETECTORS[name]).revision)
         self._options = new(_abi.kb_detect_options, detector=_DETECTORS[name], max_keypoints=self.max_keypoints,
                             selection=_SELECTIONS[selection], orientation=_ORIENTATIONS[orientation],
                             second_angle=int(second_angle), whole_pixels=int(whole_pixels),
@@ -87,7 +91,7 @@ class Detector:
                             no_upsampling=0 if upsampling else 1, hessian_threshold=hessian_threshold,
                             mask_margin=mask_margin)
         error = _abi.kb_error()
-        check(lib.kb_detect_options_check(ctypes.byref(self._options), ctypes.byref(error)), error)
+        check(lib.kb_detect(None, ctypes.byref(self._options), None, None, ctypes.byref(error)), error)
 
     def __repr__(self) -> str:
         return f"<keybits.Detector {self.name}: up to {self.max_keypoints} keypoints>"

@@ -66,7 +66,7 @@ def test_every_integer_of_every_struct():
 
 def test_arguments_of_functions(features):
     with pytest.raises(keybits.KeybitsValueError, match="index is 4294967296"):
-        lib.kb_detector_at(2 ** 32)
+        lib.kb_kernel_at(2 ** 32)
     with pytest.raises(keybits.KeybitsValueError, match="n is -1"):
         lib.kb_select(0, -1, None, None, None)
     assert len(keybits.select(features.keypoints, (np.int64(320), np.int32(240)), np.uint8(7))) == 7
