@@ -3,7 +3,7 @@
 #ifndef COLLECTION_PUBLIC_H
 #define COLLECTION_PUBLIC_H
 
-#include "common/structs.h"
+#include "common/common.h"
 #include "io/file.h"
 #include "keybits/collection.h"
 

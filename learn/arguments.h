@@ -4,7 +4,6 @@
 #define KBI_LEARN_ARGUMENTS_H
 
 #include "common/common.h"
-#include "common/structs.h"
 #include "keybits/learn.h"
 
 /* Checks patches and copies what this version knows of them. */

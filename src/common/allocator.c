@@ -16,10 +16,11 @@ static void release_by_free(void *self, void *memory)
     free(memory);
 }
 
-bool kbi_allocator_read(kb_allocator *destination, const kb_allocator *source)
+kb_status kbi_allocator_read(kb_allocator *destination, const kb_allocator *source, kb_error *error)
 {
     *destination = source ? *source : (kb_allocator){allocate_by_malloc, release_by_free, NULL};
-    return destination->allocate && destination->release;
+    if (destination->allocate && destination->release) return KB_OK;
+    return kbi_fail(error, KB_E_ARGUMENT, "allocator: a function is NULL");
 }
 
 void *kbi_allocate(const kb_allocator *allocator, size_t bytes)

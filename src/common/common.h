@@ -15,7 +15,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/structs.h"
 #include "keybits/advanced.h"
 
 /* The same bits everywhere need plain IEEE arithmetic: floats evaluated as floats (method 16 differs only for half
@@ -75,6 +74,25 @@ static inline const void *kbi_row_apart(const void *row)
     return row;
 }
 
+/* ---- structs that cross the boundary of the library and may grow (options.c) ----
+ * Each starts with struct_size, which the caller sets. A caller built against a newer header has a longer one: the
+ * fields that this version does not know must be zero, since it cannot obey them. No struct has grown since the first
+ * release, so a shorter one is an error; the first that grows brings its former sizes here. */
+#define KBI_STRUCT_LIMIT 4096 /* no version will have a larger struct: a size above it is not a size */
+
+/* Copies the caller's struct over a zeroed one of `known` bytes. NULL source: all zero, which means all defaults.
+ * KB_E_STRUCT: see above. */
+kb_status kbi_struct_read(void *destination, size_t known, const void *source);
+#define KBI_STRUCT_READ(type, local, source) kbi_struct_read((local), sizeof(type), (source))
+
+/* Whether a struct that is to be filled has a size that can be. */
+kb_status kbi_struct_check(const void *given, size_t known);
+#define KBI_STRUCT_CHECK(type, given) kbi_struct_check((given), sizeof(type))
+
+/* Fills the caller's struct from a full one of `known` bytes; struct_size stays the caller's. */
+void kbi_struct_write(void *destination, size_t known, const void *source);
+#define KBI_STRUCT_WRITE(type, destination, source) kbi_struct_write((destination), sizeof(type), (source))
+
 /* ---- errors ---- */
 /* Both fill *error unless it is NULL, and return status, so that a failure is one line. kbi_fail_at names the field of
  * the input at fault (static storage) and its row, -1 where it has none. */
@@ -88,7 +106,7 @@ static inline const void *kbi_row_apart(const void *row)
 KBI_PRINTF(3, 4) kb_status kbi_fail(kb_error *error, kb_status status, const char *format, ...);
 KBI_PRINTF(5, 6)
 kb_status kbi_fail_at(kb_error *error, kb_status status, const char *field, int32_t row, const char *format, ...);
-/* KB_E_STRUCT, with its sentence: what KBI_STRUCT_READ and KBI_STRUCT_CHECK found (common/structs.h). */
+/* KB_E_STRUCT, with its sentence: what KBI_STRUCT_READ and KBI_STRUCT_CHECK found. */
 kb_status kbi_fail_struct(kb_error *error);
 /* A status that has no details, with its sentence. */
 kb_status kbi_fail_status(kb_error *error, kb_status status);
@@ -104,8 +122,8 @@ float kbi_preset_scale(const char *name);
 const char *kbi_preset_name(int32_t index);
 
 /* ---- allocation (allocator.c) ---- */
-/* The caller's allocator, or malloc and free for NULL; false when a function is missing. */
-bool kbi_allocator_read(kb_allocator *destination, const kb_allocator *source);
+/* The caller's allocator, or malloc and free for NULL; KB_E_ARGUMENT when a function is missing. */
+kb_status kbi_allocator_read(kb_allocator *destination, const kb_allocator *source, kb_error *error);
 void *kbi_allocate(const kb_allocator *allocator, size_t bytes);
 /* count x size bytes; NULL when that is too much too. */
 void *kbi_allocate_array(const kb_allocator *allocator, size_t count, size_t size);

@@ -2,7 +2,7 @@
 /* Parallel loops, and the optional thread pool behind them. */
 #include "common/common.h"
 
-#if !defined(__wasm__) || defined(__wasm_atomics__)
+#if !KBI_ONE_THREAD
 int32_t kbi_parallel_threads(const kb_parallel *parallel)
 {
     bool several = parallel && parallel->struct_size >= sizeof *parallel && parallel->run && parallel->threads > 1;
@@ -19,42 +19,22 @@ void kbi_parallel_run(const kb_parallel *parallel, int32_t count, void (*task)(v
     for (int32_t i = 0; i < count; i++) task(context, i);
 }
 
-/* Callers see only the first member. */
-typedef struct thread_pool thread_pool;
+#if defined(KB_NO_THREADS) || KBI_ONE_THREAD
 
-#if defined(KB_NO_THREADS) || (defined(__wasm__) && !defined(__wasm_atomics__))
-
-struct thread_pool {
+/* Callers see only the first member. Without `run` everything runs on the calling thread. */
+typedef struct thread_pool {
     kb_parallel parallel;
     kb_allocator allocator;
-};
+} thread_pool;
 
-static void pool_run_serial(void *self, int32_t count, void (*task)(void *, int32_t), void *context)
+static bool pool_start(thread_pool *pool, int32_t threads)
 {
-    (void)self;
-    for (int32_t i = 0; i < count; i++) task(context, i);
+    (void)threads;
+    pool->parallel.threads = 1;
+    return true;
 }
 
-kb_status kb_pool_create(int32_t threads, const kb_allocator *allocator, kb_parallel **out)
-{
-    kb_allocator from;
-    if (out) *out = NULL;
-    if (!out || threads < 0 || threads > 256 || !kbi_allocator_read(&from, allocator)) return KB_E_ARGUMENT;
-    thread_pool *pool = kbi_allocate_zeros(&from, sizeof *pool);
-    if (!pool) return KB_E_MEMORY;
-    pool->allocator = from;
-    pool->parallel = (kb_parallel){sizeof pool->parallel, 1, pool_run_serial, pool};
-    *out = &pool->parallel;
-    return KB_OK;
-}
-
-void kb_pool_free(kb_parallel *parallel)
-{
-    thread_pool *pool = (thread_pool *)(void *)parallel;
-    if (!pool) return;
-    kb_allocator from = pool->allocator;
-    kbi_deallocate(&from, pool);
-}
+static void pool_stop(thread_pool *pool) { (void)pool; }
 
 #else
 
@@ -131,8 +111,8 @@ static long processor_count(void) { return sysconf(_SC_NPROCESSORS_ONLN); }
  * between them. So an idle worker spins for about 50 microseconds before it sleeps; unless there are more threads than
  * processors, where spinning would take time from threads that have work. */
 #define SPIN_LIMIT 2000
-struct thread_pool {
-    kb_parallel parallel;
+typedef struct thread_pool {
+    kb_parallel parallel; /* all that callers see */
     kb_allocator allocator;
     pool_mutex lock;
     pool_condition work, idle;
@@ -146,7 +126,7 @@ struct thread_pool {
     /* Written under the lock, read by spinning threads without it. */
     atomic_int jobs;       /* started so far; the end of the pool counts as one */
     atomic_int unfinished; /* indices of the current job */
-};
+} thread_pool;
 
 static void spin_pause(void)
 {
@@ -214,21 +194,12 @@ static void pool_run(void *self, int32_t count, void (*task)(void *, int32_t), v
     mutex_unlock(&pool->lock);
 }
 
-kb_status kb_pool_create(int32_t threads, const kb_allocator *allocator, kb_parallel **out)
+static bool pool_start(thread_pool *pool, int32_t threads)
 {
-    kb_allocator from;
-    if (out) *out = NULL;
-    if (!out || threads < 0 || threads > 256 || !kbi_allocator_read(&from, allocator)) return KB_E_ARGUMENT;
     long found = processor_count();
     if (threads == 0) threads = found < 1 ? 1 : found > 256 ? 256 : (int32_t)found;
-    thread_pool *pool = kbi_allocate_zeros(&from, sizeof *pool);
-    if (!pool) return KB_E_MEMORY;
-    pool->allocator = from;
-    pool->workers = kbi_allocate_zeros(&from, (size_t)threads * sizeof *pool->workers);
-    if (!pool->workers) {
-        kbi_deallocate(&from, pool);
-        return KB_E_MEMORY;
-    }
+    pool->workers = kbi_allocate_zeros(&pool->allocator, (size_t)threads * sizeof *pool->workers);
+    if (!pool->workers) return false;
     pool->spin_limit = threads <= found ? SPIN_LIMIT : 0;
     mutex_init(&pool->lock);
     condition_init(&pool->work);
@@ -237,15 +208,13 @@ kb_status kb_pool_create(int32_t threads, const kb_allocator *allocator, kb_para
     while (pool->worker_count < threads - 1 &&
            thread_start(&pool->workers[pool->worker_count], worker_main, pool))
         pool->worker_count++;
-    pool->parallel = (kb_parallel){sizeof pool->parallel, pool->worker_count + 1, pool_run, pool};
-    *out = &pool->parallel;
-    return KB_OK;
+    pool->parallel.threads = pool->worker_count + 1;
+    pool->parallel.run = pool_run;
+    return true;
 }
 
-void kb_pool_free(kb_parallel *parallel)
+static void pool_stop(thread_pool *pool)
 {
-    thread_pool *pool = (thread_pool *)(void *)parallel;
-    if (!pool) return;
     mutex_lock(&pool->lock);
     pool->stop = true;
     atomic_fetch_add(&pool->jobs, 1);
@@ -255,9 +224,32 @@ void kb_pool_free(kb_parallel *parallel)
     condition_free(&pool->idle);
     condition_free(&pool->work);
     mutex_free(&pool->lock);
-    kb_allocator from = pool->allocator;
-    kbi_deallocate(&from, pool->workers);
-    kbi_deallocate(&from, pool);
+    kbi_deallocate(&pool->allocator, pool->workers);
 }
 
 #endif
+
+kb_status kb_pool_create(int32_t threads, const kb_allocator *allocator, kb_parallel **out)
+{
+    kb_allocator from;
+    if (out) *out = NULL;
+    if (!out || threads < 0 || threads > 256 || kbi_allocator_read(&from, allocator, NULL) != KB_OK)
+        return KB_E_ARGUMENT;
+    thread_pool *pool = kbi_allocate_zeros(&from, sizeof *pool);
+    if (!pool) return KB_E_MEMORY;
+    pool->allocator = from;
+    pool->parallel.struct_size = sizeof pool->parallel;
+    pool->parallel.self = pool;
+    if (pool_start(pool, threads)) *out = &pool->parallel;
+    else kbi_deallocate(&from, pool);
+    return *out ? KB_OK : KB_E_MEMORY;
+}
+
+void kb_pool_free(kb_parallel *parallel)
+{
+    thread_pool *pool = (thread_pool *)(void *)parallel;
+    if (!pool) return;
+    pool_stop(pool);
+    kb_allocator from = pool->allocator;
+    kbi_deallocate(&from, pool);
+}

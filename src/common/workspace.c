@@ -41,7 +41,7 @@ kb_status kb_workspace_create(const kb_allocator *given, kb_workspace **out)
 {
     kb_allocator allocator;
     if (out) *out = NULL;
-    if (!out || !kbi_allocator_read(&allocator, given)) return KB_E_ARGUMENT;
+    if (!out || kbi_allocator_read(&allocator, given, NULL) != KB_OK) return KB_E_ARGUMENT;
     kb_workspace *workspace = kbi_allocate_zeros(&allocator, sizeof *workspace);
     if (!workspace) return KB_E_MEMORY;
     workspace->allocator = allocator;
@@ -92,7 +92,7 @@ void kb_workspace_free(kb_workspace *workspace)
 kb_workspace *kbi_workspace_or(kb_workspace *given, kb_workspace *local)
 {
     memset(local, 0, sizeof *local);
-    kbi_allocator_read(&local->allocator, NULL);
+    kbi_allocator_read(&local->allocator, NULL, NULL);
     local->temporary = true;
     if (given) given->missing = 0;
     return given ? given : local;

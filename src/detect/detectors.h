@@ -10,6 +10,7 @@
 typedef struct kbi_exactness {
     double size, systematic, noise;
     double flat; /* the deviation where the response has no top */
+    float weak;  /* response at which noise of the image moves a peak as much as all else does; 0: it does not tell */
 } kbi_exactness;
 
 struct kbi_detector {

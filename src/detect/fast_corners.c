@@ -127,4 +127,4 @@ const kbi_measure kbi_measure_fast = {KBI_HARRIS_REACH + 1, 4, false, fast_scrat
 static const char *const orb_options[] = {KBI_PYRAMID_OPTIONS, "fast_threshold", "fast_threshold_min", "cell_size",
                                           NULL};
 const kbi_detector kbi_detector_orb = {KB_DETECTOR_ORB, "orb", 2, orb_options, kbi_detect_corners, &kbi_measure_fast,
-                                       {31, 0.224, 0.081, 0.27}, kbi_corners_orient};
+                                       {31, 0.224, 0.081, 0.27, 0}, kbi_corners_orient};

@@ -113,4 +113,4 @@ const kbi_measure kbi_measure_hessian = {KBI_HESSIAN_BLUR + 2, 1, true, hessian_
 
 static const char *const hessian_options[] = {KBI_PYRAMID_OPTIONS, "hessian_threshold", NULL};
 const kbi_detector kbi_detector_hessian = {KB_DETECTOR_HESSIAN, "hessian", 2, hessian_options, kbi_detect_corners,
-                                           &kbi_measure_hessian, {31, 0.104, 0.13, 0.27}, kbi_corners_orient};
+                                           &kbi_measure_hessian, {31, 0.104, 0.13, 0.27, 0.01f}, kbi_corners_orient};

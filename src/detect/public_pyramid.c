@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pyramid of the corner detectors for callers that read it, such as stereo SLAM: the same levels that kb_detect
  * searches, in the caller's buffer. */
-#include "common/structs.h"
 #include "detect/corners.h"
 #include "detect/detectors.h"
 #include "image/image.h"

@@ -236,4 +236,4 @@ static kb_status detect_sift(const kbi_detect_job *job, kb_keypoint **found, siz
 static const char *const sift_options[] = {"layers", "contrast_threshold", "edge_threshold", "sigma", "no_upsampling",
                                            NULL};
 const kbi_detector kbi_detector_sift = {KB_DETECTOR_SIFT, "sift", 1, sift_options, detect_sift, NULL,
-                                        {3.2, 0.065, 0.145, 0.16}, NULL};
+                                        {3.2, 0.065, 0.145, 0.16, 0}, NULL};

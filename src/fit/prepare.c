@@ -38,16 +38,12 @@ static void sort_by_quality(const float *quality, int32_t *order, int32_t n, uin
     for (int32_t i = 0; i < n; i++) order[i] = (int32_t)(uint32_t)entries[i];
 }
 
-/* ---- duplicates ----
- * Most points are there once. So a first pass asks only which points may be there twice: bits of two bitmaps, chosen by
- * a hash of the point, say whether any point, and whether a second one, was seen there. Of two points that are equal
- * both have their bit in the second bitmap; of the others 1 in 20 or fewer have. Only these go through a hash table. */
+/* ---- duplicates ---- */
 
+/* A hash table of the points of one image. */
 typedef struct point_set {
     const fit_input *input;
-    uint32_t *hash;         /* of the points of all pairs */
-    uint64_t *once, *twice; /* bitmaps */
-    int32_t *table;         /* index + 1 of a pair that holds the point; 0: free */
+    int32_t *table; /* index + 1 of a pair that holds the point; 0: free */
     size_t mask;
     bool second; /* the points are in image 2 */
 } point_set;
@@ -64,33 +60,6 @@ uint64_t kbi_fit_hash_point(const double *point, int32_t dimensions)
         hash = (hash ^ bits ^ bits >> 32) * 0x9e3779b97f4a7c15u;
     }
     return (hash ^ hash >> 32) * 0xbf58476d1ce4e5b9u;
-}
-
-/* The size of a bitmap: 64 bits per pair, rounded down to a power of two. */
-static int32_t bitmap_log2(int32_t n)
-{
-    int32_t log2 = 6;
-    for (; n > 1; n /= 2) log2++;
-    return log2;
-}
-
-static void mark_points(const point_set *set, const int32_t *order, int32_t n)
-{
-    int32_t log2 = bitmap_log2(n), dimensions = dimensions_of(set->input, set->second);
-    for (int32_t k = 0; k < n; k++) {
-        uint64_t hash = kbi_fit_hash_point(point_of(set->input, order[k], set->second), dimensions);
-        uint32_t at = (uint32_t)(hash >> (64 - log2));
-        uint64_t bit = (uint64_t)1 << (at & 63);
-        set->hash[k] = at;
-        set->twice[at >> 6] |= set->once[at >> 6] & bit;
-        set->once[at >> 6] |= bit;
-    }
-}
-
-/* Whether another pair may have the same point as the k-th pair. */
-static bool may_repeat(const point_set *set, int32_t k)
-{
-    return set->twice[set->hash[k] >> 6] >> (set->hash[k] & 63) & 1;
 }
 
 static bool same_point(const double *a, const double *b, int32_t dimensions)
@@ -111,31 +80,16 @@ static int32_t *find_point(const point_set *set, int32_t i)
     }
 }
 
-/* Drops every pair of order[] (best first) that shares a point with a better one. The table has 2 x size places; `room`
- * has 5 n doubles for bitmaps and hashes; a bitmap takes at most n. */
-static int32_t drop_duplicates(const fit_input *input, int32_t *order, int32_t n, int32_t *table, size_t size,
-                               double *room)
+/* Drops every pair of order[] (best first) that shares a point with a better one. The table has 2 x size places. */
+static int32_t drop_duplicates(const fit_input *input, int32_t *order, int32_t n, int32_t *table, size_t size)
 {
-    point_set sets[2];
+    const point_set first = {input, table, size - 1, false}, second = {input, table + size, size - 1, true};
     int32_t kept = 0;
-    memset(room, 0, 4 * (size_t)n * sizeof *room);
     memset(table, 0, 2 * size * sizeof *table);
-    for (size_t k = 0; k < 2; k++) {
-        uint64_t *bits = (uint64_t *)(void *)room + 2 * k * (size_t)n;
-        uint32_t *hashes = (uint32_t *)(void *)(room + 4 * (size_t)n) + k * (size_t)n;
-        sets[k] = (point_set){input, hashes, bits, bits + n, table + k * size, size - 1, k == 1};
-        mark_points(&sets[k], order, n);
-    }
     for (int32_t at = 0; at < n; at++) {
-        int32_t *places[2], i = order[at];
-        bool taken = false;
-        for (int32_t k = 0; k < 2; k++) {
-            places[k] = may_repeat(&sets[k], at) ? find_point(&sets[k], i) : NULL;
-            taken |= places[k] && *places[k];
-        }
-        if (taken) continue;
-        for (int32_t k = 0; k < 2; k++)
-            if (places[k]) *places[k] = i + 1;
+        int32_t i = order[at], *place = find_point(&first, i), *other = find_point(&second, i);
+        if (*place || *other) continue;
+        *place = *other = i + 1;
         order[kept++] = i;
     }
     return kept;
@@ -374,7 +328,7 @@ kb_fit_result kbi_fit_prepare(const fit_input *input, const kb_fit_options *opti
     out->frame2 = frame_of(input, r.order, kept, true, NULL);
     if (degenerate(input, r.order, kept, kind, out)) return KB_FIT_DEGENERATE;
     if (!options->keep_duplicates) {
-        kept = drop_duplicates(input, r.order, kept, r.table, r.table_size, out->x1);
+        kept = drop_duplicates(input, r.order, kept, r.table, r.table_size);
         if (kept < kind->sample) return KB_FIT_TOO_FEW;
         if (degenerate(input, r.order, kept, kind, out)) return KB_FIT_DEGENERATE;
     }

@@ -102,23 +102,13 @@ typedef struct sprt {
     double slope, start;
 } sprt;
 
-/* The natural logarithm on (0, 1], to 1e-12 or better: powers of two out, then the series of atanh. */
-static double log_unit(double x)
-{
-    int32_t halvings = 0;
-    while (x < 0.70710678118654752) x *= 2, halvings++;
-    double t = (x - 1) / (x + 1), q = t * t, sum = 0;
-    for (int32_t k = 21; k > 0; k -= 2) sum = sum * q + 1.0 / k;
-    return 2 * t * sum - halvings * 0.69314718055994530942;
-}
-
 static sprt sprt_for(double wrong, double good)
 {
     const double log_bound = 5.3; /* one right model in 200 is lost */
     if (good < 1.5 * wrong) good = 1.5 * wrong;
     if (good > 0.99) good = 0.99;
-    double outlier = log_unit(1 - wrong) - log_unit(1 - good); /* what an outlier adds to the log of the ratio */
-    double inlier = log_unit(good) - log_unit(wrong);          /* and an inlier takes away */
+    double outlier = kbi_log(1 - wrong) - kbi_log(1 - good); /* what an outlier adds to the log of the ratio */
+    double inlier = kbi_log(good) - kbi_log(wrong);          /* and an inlier takes away */
     return (sprt){outlier / (outlier + inlier), log_bound / (outlier + inlier)};
 }
 

@@ -9,7 +9,6 @@
  * - 2 h / bits for a Hamming distance h, and nothing below a min u: rows that merely fell into the same word say
  * little. */
 #include "index/index.h"
-#include "index/k_majority.h"
 
 #define LEAST_U 0.35 /* about 83 of 256 bits */
 #define SELECTIVITY_ONE 256.0

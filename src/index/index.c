@@ -14,7 +14,7 @@ kb_status kb_index_create(const kb_vocabulary *vocabulary, const kb_index_option
     if (out) *out = NULL;
     if (!vocabulary || !out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
     if (KBI_STRUCT_READ(kb_index_options, &o, options) != KB_OK) return kbi_fail_struct(error);
-    kb_status status = kbi_index_allocator(&allocator, given, error);
+    kb_status status = kbi_allocator_read(&allocator, given, error);
     if (status != KB_OK) return status;
     kb_index *index = kbi_allocate_zeros(&allocator, sizeof *index);
     if (!index) return kbi_fail(error, KB_E_MEMORY, "out of memory");

@@ -1,9 +1,106 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The index: images, and segments of inverted lists. */
+/* Vocabularies, and the index: images, and segments of inverted lists. */
 #ifndef KBI_INDEX_H
 #define KBI_INDEX_H
 
-#include "index/vocabulary.h"
+#include "common/bytes.h"
+#include "common/common.h"
+#include "keybits/index.h"
+#include "match/kernels.h"
+#include "pair/verify.h"
+
+/* ---- the vocabulary ---- */
+
+/* A view of the block of memory that is its file. */
+struct kb_vocabulary {
+    kb_allocator allocator;
+    const uint8_t *block; /* the file */
+    size_t size;
+    void *owned;          /* the same block when it is to be freed */
+    uint32_t nodes, words;
+    size_t row_bytes, weight_bytes;
+    const uint8_t *tree;    /* nodes x {u32 first child or word, u32 children} */
+    const uint8_t *rows;    /* nodes x row_bytes */
+    const uint8_t *weights; /* words x weight_bytes */
+    uint64_t model_id;
+    char model_name[64];
+};
+
+#define KBI_VOCABULARY_HEADER 144
+#define KBI_VOCABULARY_NODE 8
+#define KBI_MAX_DEPTH 64 /* max levels of a tree, that is steps from the root to a word */
+
+static inline uint32_t kbi_node_first(const kb_vocabulary *v, uint32_t node)
+{
+    return kbi_get_u32(v->tree + (size_t)node * KBI_VOCABULARY_NODE);
+}
+static inline uint32_t kbi_node_children(const kb_vocabulary *v, uint32_t node)
+{
+    return kbi_get_u32(v->tree + (size_t)node * KBI_VOCABULARY_NODE + 4);
+}
+static inline const uint8_t *kbi_node_row(const kb_vocabulary *v, uint32_t node)
+{
+    return v->rows + (size_t)node * v->row_bytes;
+}
+static inline double kbi_word_weight(const kb_vocabulary *v, uint32_t word)
+{
+    const uint8_t *at = v->weights + (size_t)word * v->weight_bytes;
+    return v->weight_bytes == 4 ? (double)kbi_get_f32(at) : kbi_get_f64(at);
+}
+
+/* What kb_vocabulary_create and kb_vocabulary_train know about a tree whose children follow each other. */
+typedef struct kbi_tree {
+    uint32_t nodes, words;
+    const uint32_t *first, *children; /* first: of a leaf its word */
+    const uint8_t *rows;
+    const double *weights;            /* one per word */
+    size_t row_bytes;
+    int32_t branching, levels, scoring, weighting;
+    uint64_t model_id;
+    const char *model_name;
+} kbi_tree;
+kb_status kbi_vocabulary_pack(const kbi_tree *tree, const kb_allocator *allocator, kb_vocabulary **out,
+                              kb_error *error);
+
+/* KB_OK when features can be compared with rows of this length and model; else KB_E_MODEL or KB_E_ARGUMENT. */
+kb_status kbi_features_check(const kb_features *features, kb_features *read, size_t row_bytes, uint64_t model_id,
+                             const char *model_name, kb_error *error);
+
+/* ---- clustering of binary rows: k-means in Hamming space, where the centre of a cluster is the majority of each bit
+ * ---- */
+
+/* Adds up the bits of rows: eight counters of a byte each in a word, moved to wide counters before they overflow. */
+typedef struct kbi_bit_counter {
+    uint64_t *narrow; /* row_bytes */
+    uint32_t *wide;   /* 8 x row_bytes */
+    uint32_t pending, total;
+} kbi_bit_counter;
+void kbi_bit_counter_clear(kbi_bit_counter *c, size_t row_bytes);
+void kbi_bit_counter_add(kbi_bit_counter *c, const uint8_t *row, size_t row_bytes);
+/* Bits that most rows have; where half of them have it, the bit of `row` stays. */
+void kbi_bit_counter_majority(kbi_bit_counter *c, size_t row_bytes, uint8_t *row);
+
+/* What one clustering at a time needs; of rows at most `capacity`. */
+typedef struct kbi_k_majority {
+    kb_allocator allocator;
+    size_t row_bytes, capacity;
+    uint32_t k; /* 2 to KB_MAX_BRANCHING */
+    int32_t iterations;
+    const kbi_match_kernels *kernels;
+    uint8_t *rows;      /* capacity rows: the input, by the caller */
+    uint32_t *keys;     /* capacity: distance << 16 | centre */
+    uint32_t *labels;   /* capacity */
+    uint32_t *best, *second; /* k */
+    kbi_bit_counter *counters; /* k */
+    uint64_t *narrow;
+    uint32_t *wide;
+} kbi_k_majority;
+bool kbi_k_majority_create(kbi_k_majority *m, const kb_allocator *allocator, size_t row_bytes, size_t capacity,
+                           uint32_t k, int32_t iterations);
+void kbi_k_majority_free(kbi_k_majority *m);
+/* Clusters the first n rows; centres has room for k rows. The result is how many there are: fewer when the rows have
+ * fewer different values. */
+uint32_t kbi_k_majority_run(kbi_k_majority *m, size_t n, uint64_t seed, uint8_t *centres);
 
 /* ---- a bag: the words of one image ---- */
 typedef struct kbi_bag {

@@ -349,7 +349,7 @@ kb_status kb_index_load(const void *data, size_t size, int32_t check, const kb_a
     parts p = {0};
     if (out) *out = NULL;
     if (!data || !out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
-    kb_status status = kbi_index_allocator(&allocator, given, error);
+    kb_status status = kbi_allocator_read(&allocator, given, error);
     if (status == KB_OK) status = read_header(data, size, &l, &p, error);
     if (status != KB_OK) return status;
     kb_index *index = kbi_allocate_zeros(&allocator, sizeof *index);

@@ -2,7 +2,7 @@
 /* -O2: more copies of its loops bring nothing. */
 /* k-majority clustering (k-means in Hamming space). Centres are seeded by k-means++: each next one is a row drawn with
  * a probability that grows with its squared distance from the nearest centre so far. All sums are of integers. */
-#include "index/k_majority.h"
+#include "index/index.h"
 
 /* The bits of a byte spread over the bytes of a word, bit 7 first. */
 static uint64_t spread_byte(uint8_t byte)

@@ -71,7 +71,7 @@ kb_status kb_loop_detector_create(const kb_vocabulary *vocabulary, const kb_loop
     if (out) *out = NULL;
     if (!out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
     kb_status status = kbi_loop_read(&o, options, error);
-    if (status == KB_OK) status = kbi_index_allocator(&allocator, given, error);
+    if (status == KB_OK) status = kbi_allocator_read(&allocator, given, error);
     if (status != KB_OK) return status;
     kb_loop_detector *d = kbi_allocate_zeros(&allocator, sizeof *d);
     if (!d) return kbi_fail(error, KB_E_MEMORY, "out of memory");

@@ -2,18 +2,12 @@
 /* -Os: runs once per image, file or model. */
 /* The vocabulary file (docs/index-format.md): little endian, a header of 144 bytes, the tree, the rows of its nodes,
  * the weights of its words. Loading checks it and keeps a pointer. */
-#include "index/vocabulary.h"
+#include "index/index.h"
 
 
 #define VERSION 1
 #define AT_SUM 128 /* the checksum in the header */
 static const uint8_t magic[8] = {0x8b, 'K', 'B', 'V', '\r', '\n', 0x1a, '\n'};
-
-kb_status kbi_index_allocator(kb_allocator *allocator, const kb_allocator *given, kb_error *error)
-{
-    if (kbi_allocator_read(allocator, given)) return KB_OK;
-    return kbi_fail(error, KB_E_ARGUMENT, "allocator: a function is NULL");
-}
 
 static uint64_t round8(uint64_t bytes) { return (bytes + 7) & ~(uint64_t)7; }
 
@@ -189,7 +183,7 @@ kb_status kb_vocabulary_load(const void *data, size_t size, const kb_allocator *
     kb_allocator allocator;
     if (out) *out = NULL;
     if (!data || !out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
-    kb_status status = kbi_index_allocator(&allocator, given, error);
+    kb_status status = kbi_allocator_read(&allocator, given, error);
     if (status == KB_OK) status = check_vocabulary_header(data, size, error);
     if (status == KB_OK) status = check_numbers(data, size, error);
     if (status != KB_OK) return status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* -Os: runs once per image, file or model. */
 /* A vocabulary out of a tree that comes from elsewhere: parents become lists of children. */
-#include "index/vocabulary.h"
+#include "index/index.h"
 
 typedef struct creation {
     kb_allocator allocator;
@@ -122,7 +122,7 @@ kb_status kb_vocabulary_create(const kb_vocabulary_spec *spec, const kb_allocato
     kb_status status = KBI_STRUCT_READ(kb_vocabulary_spec, &s, spec);
     if (status != KB_OK) return kbi_fail_struct(error);
     status = spec_check(&s, error);
-    if (status == KB_OK) status = kbi_index_allocator(&c.allocator, allocator, error);
+    if (status == KB_OK) status = kbi_allocator_read(&c.allocator, allocator, error);
     if (status != KB_OK) return status;
     size_t n = s.nodes;
     c.place = kbi_allocate_array(&c.allocator, n, sizeof *c.place);

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "common/options.h"
-#include "index/k_majority.h"
+#include "index/index.h"
 
 #define SAMPLE 2000  /* rows per child that decide the centres */
 #define CHUNK 65536  /* rows that one task assigns */
@@ -354,7 +354,7 @@ kb_status kb_vocabulary_train(const uint8_t *rows, size_t n, size_t row_bytes, c
     if (out) *out = NULL;
     if (!out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
     kb_status status = KBI_OPTIONS_READ(kb_vocabulary_options, train_options, &t.o, options, error);
-    if (status == KB_OK) status = kbi_index_allocator(&t.allocator, allocator, error);
+    if (status == KB_OK) status = kbi_allocator_read(&t.allocator, allocator, error);
     if (status == KB_OK) status = check_train(&t.o, rows, n, row_bytes, error);
     if (status != KB_OK) return status;
     status = trainer_run(&t, out, error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows to words: every row goes from the root to a leaf, at each node to the nearest child. */
 #include "common/features.h"
-#include "index/vocabulary.h"
+#include "index/index.h"
 
 #define PIECE_ROWS 256
 

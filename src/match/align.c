@@ -11,7 +11,7 @@
  * H belongs to the template and is factorised once. Because the projection is linear, it is made on sums: of s_k, T and
  * I only products are added up over the samples. These sums are exact integers (samples have 10 bits, s_k 11), so
  * their order does not matter and compilers may vectorise them; what follows is double precision in a fixed order. */
-#include "match/align_kernels.h"
+#include "match/align.h"
 
 #include <math.h>
 

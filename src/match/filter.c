@@ -15,15 +15,14 @@
  * matches wherever they lie. All of it is single IEEE operations in a fixed order.
  *
  * Comparisons take most of the time, and nearly all of them fail. So they are made without branches, a block at a time,
- * on columns (filter_block.h); the square root is taken only for pairs that pass a bound without one. */
+ * on columns (kernels.h); the square root is taken only for pairs that pass a bound without one. */
 #include <math.h>
 
 #include "common/features.h"
 #include "common/options.h"
 #include "common/sincos.h"
-#include "match/filter_block.h"
-#include "match/point_grid.h"
 #include "match/kernels.h"
+#include "match/point_grid.h"
 #include "match/match.h"
 
 #define MATCHES_PER_CELL 2

@@ -6,7 +6,7 @@
 #define KBI_HAMMING_ROWS_H
 
 #include "common/bits.h"
-#include "match/hamming_block.h"
+#include "match/kernels.h"
 
 #define ALWAYS_INLINE static inline KBI_ALWAYS
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "match/l2_block.h"
+#include "match/kernels.h"
 
 #include "common/common.h"
 

@@ -14,7 +14,6 @@
 #include "common/features.h"
 #include "common/options.h"
 #include "match/kernels.h"
-#include "match/l2_block.h"
 #include "match/match.h"
 #include "match/row_set.h"
 

@@ -165,8 +165,8 @@ kb_status kb_model_load(const void *data, size_t size, const kb_allocator *alloc
     kbi_error_clear(error);
     if (out) *out = NULL;
     if (!data || !out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
-    if (!kbi_allocator_read(&from, allocator)) return kbi_fail(error, KB_E_ARGUMENT, "the allocator lacks a function");
-    kb_status status = check_header(data, size, error);
+    kb_status status = kbi_allocator_read(&from, allocator, error);
+    if (status == KB_OK) status = check_header(data, size, error);
     if (status != KB_OK) return status;
 
     const uint8_t *bytes = data;
@@ -186,4 +186,33 @@ kb_status kb_model_load(const void *data, size_t size, const kb_allocator *alloc
     }
     kbi_deallocate(&from, strings);
     return status;
+}
+
+/* ---- the id: FNV-1a over everything that decides the bits of descriptors ---- */
+
+static uint64_t hash_word(uint64_t hash, uint32_t w)
+{
+    const uint8_t bytes[4] = {(uint8_t)w, (uint8_t)(w >> 8), (uint8_t)(w >> 16), (uint8_t)(w >> 24)};
+    return kbi_sum_bytes(hash, bytes, sizeof bytes);
+}
+
+uint64_t kbi_model_id(const kb_model_spec *spec, uint32_t revision)
+{
+    uint64_t hash = KBI_SUM_START;
+    uint32_t support;
+    memcpy(&support, &spec->support, sizeof support);
+    hash = hash_word(hash, (uint32_t)spec->kind);
+    hash = hash_word(hash, (uint32_t)spec->sampler);
+    hash = hash_word(hash, (uint32_t)spec->bits);
+    hash = hash_word(hash, support);
+    hash = hash_word(hash, (uint32_t)spec->root);
+    for (int32_t i = 0; i < spec->bits; i++) {
+        uint8_t row[KBI_TABLE_ROW_MAX];
+        hash = kbi_sum_bytes(hash, row, kbi_table_row_write(spec, i, row));
+    }
+    if (spec->sift_support != 0) { /* what belongs to keypoints of SIFT detectors; ids from before it stay */
+        memcpy(&support, &spec->sift_support, sizeof support);
+        hash = hash_word(hash, support);
+    }
+    return revision ? hash_word(hash, revision) : hash; /* ids from before there were revisions stay */
 }

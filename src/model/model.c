@@ -277,11 +277,10 @@ kb_status kb_model_create(const kb_model_spec *given, const kb_allocator *alloca
     kbi_error_clear(error);
     if (out) *out = NULL;
     if (!given || !out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
-    if (!kbi_allocator_read(&from, allocator)) return kbi_fail(error, KB_E_ARGUMENT, "the allocator lacks a function");
-    kb_status status = KBI_STRUCT_READ(kb_model_spec, &spec, given);
-    if (status != KB_OK) return kbi_fail_struct(error);
+    if (KBI_STRUCT_READ(kb_model_spec, &spec, given) != KB_OK) return kbi_fail_struct(error);
     if (spec.support == 0) spec.support = 1;
-    status = check_spec(&spec, error);
+    kb_status status = kbi_allocator_read(&from, allocator, error);
+    if (status == KB_OK) status = check_spec(&spec, error);
     if (status != KB_OK) return status;
 
     kb_model *model = kbi_allocate_zeros(&from, sizeof *model);
@@ -289,10 +288,7 @@ kb_status kb_model_create(const kb_model_spec *given, const kb_allocator *alloca
     model->allocator = from;
     model->spec = spec;
     model->spec.struct_size = sizeof spec;
-    model->spec.text = NULL;
-    model->spec.boxes = NULL;
-    model->spec.weights = NULL;
-    model->spec.bias = NULL;
+    model->spec.text = NULL, model->spec.boxes = NULL, model->spec.weights = NULL, model->spec.bias = NULL;
     memcpy(model->name, spec.name, strlen(spec.name) + 1);
     model->spec.name = model->name;
     model->grid = kbi_sampler_grid(spec.sampler);

@@ -148,7 +148,6 @@ static inline bool kbi_kind_has_boxes(kb_kind kind)
 /* Writes the row of a bit as a model file has it, up to KBI_TABLE_ROW_MAX bytes; returns how many. */
 size_t kbi_table_row_write(const kb_model_spec *spec, int32_t bit, uint8_t *to);
 
-/* ---- id.c ---- */
 /* The id of a checked spec under a revision; 0 is the first. */
 uint64_t kbi_model_id(const kb_model_spec *spec, uint32_t revision);
 

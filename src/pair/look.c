@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* -Os: runs once per image, file or model. */
-#include "detect/detect.h"
+#include <math.h>
+
+#include "detect/detectors.h"
 #include "model/model.h"
 #include "pair/pair.h"
 
@@ -114,6 +116,23 @@ kb_status kbi_pair_filter(const pair_job *job, pair_look *out)
                      job->error);
 }
 
+static float square_of(const kb_keypoint *k, float weak)
+{
+    float share = weak > 0 ? weak / k->response : 0;
+    return k->size * k->size * (1 + share * share);
+}
+
+/* How exact the matches of a look are, for the fit of an epipolar geometry, up to a factor. A place is as exact as its
+ * scale is fine, and noise of the image moves a weak peak more than a strong one. kb_keypoint_deviations looks at the
+ * image and knows more, at the price of describing once again. */
+static void fill_deviations(const pair_job *job, const pair_look *look)
+{
+    const float weak = kbi_detector_find(job->detect.detector)->exactness.weak;
+    const kb_keypoint *a = job->sides[0].keypoints, *b = job->sides[1].keypoints;
+    for (size_t i = 0; i < look->count; i++)
+        job->deviations[i] = sqrtf(square_of(&a[look->matches[i].a], weak) + square_of(&b[look->matches[i].b], weak));
+}
+
 kb_status kbi_pair_fit(const pair_job *job, pair_look *out)
 {
     kb_fit_options o = job->fit;
@@ -127,7 +146,7 @@ kb_status kbi_pair_fit(const pair_job *job, pair_look *out)
     o.looks = job->looks * (o.looks > 0 ? o.looks : 1);
     kb_features a = kbi_pair_view(job, &job->sides[0], NULL), b = places_of(out);
     kb_status status = kb_match_points(&a, &b, out->matches, out->count, job->points, job->quality, job->error);
-    if (status == KB_OK && job->deviations) kbi_pair_deviations(job, out);
+    if (status == KB_OK && job->deviations) fill_deviations(job, out);
     if (status == KB_OK)
         status = kb_fit(job->points, out->count, &o, job->workspace, out->inliers, &out->fit, job->error);
     return status;

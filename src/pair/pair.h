@@ -11,10 +11,8 @@
  *     pair.c             the public call: options, buffers, the order of looks
  *     look.c             one look
  *     common_rotation.c  the rotation of a pair
- *     warp.c             image b as image a would show it
  *     warped_look.c      the warped look
  *     guided_look.c      the guided look
- *     deviations.c       how exact matches are
  *
  * Two more calls stand above all modules: detect_and_describe.c, and reserve.c, which counts workspace. */
 #ifndef KBI_PAIR_H
@@ -85,21 +83,9 @@ kb_status kbi_pair_looks_turned(pair_job *job, pair_look *spare, bool *turned);
 kb_status kbi_pair_filter(const pair_job *job, pair_look *out);
 kb_status kbi_pair_fit(const pair_job *job, pair_look *out);
 
-/* ---- warp.c ---- */
-
-/* The derivative of a homography at a point: du/dx, du/dy, dv/dx, dv/dy. False where it has none. */
-bool kbi_pair_derivative(const double h[9], double x, double y, double d[4]);
-/* An image of the size of image a, in the workspace. */
-kb_status kbi_pair_warp(pair_job *job, const double h[9], kb_image *out);
-
 /* ---- warped_look.c, guided_look.c ---- After a look that found a geometry. */
 kb_status kbi_pair_warped_look(pair_job *job, const pair_look *found, pair_look *out);
 kb_status kbi_pair_guided_look(pair_job *job, const pair_look *found, pair_look *out);
-
-/* ---- deviations.c ---- */
-
-/* Fills job->deviations for the matches of a look between the keypoints of both sides. */
-void kbi_pair_deviations(const pair_job *job, const pair_look *look);
 
 /* ---- common_rotation.c ---- */
 

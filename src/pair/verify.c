@@ -32,9 +32,12 @@ typedef struct verify_job {
     float *quality;
 } verify_job;
 
+/* What is known of a geometry: whether it is good is asked last, and not of all. */
+typedef enum verify_state { NOT_GOOD, FOUND, GOOD } verify_state;
+
 typedef struct verify_try {
     kb_geometry geometry;
-    bool found, asked, good; /* by the fit; whether the inliers have been looked at, and what came of it */
+    verify_state state;
     uint8_t *inliers;
     int32_t distinct;
     kb_fit_report fit;
@@ -73,18 +76,17 @@ static kb_status try_geometry(const verify_job *job, kb_geometry geometry, verif
     if (!out->inliers) return KB_E_MEMORY;
     memset(out->inliers, 0, job->n);
     kb_status status = kb_fit(job->points, job->n, &o, job->ws, out->inliers, &out->fit, NULL);
-    out->found = status == KB_OK && out->fit.result == KB_FIT_FOUND && out->fit.places >= job->o->min_places;
-    out->asked = out->good = false;
+    bool found = status == KB_OK && out->fit.result == KB_FIT_FOUND && out->fit.places >= job->o->min_places;
+    out->state = found ? FOUND : NOT_GOOD;
     return status;
 }
 
 /* Looks at the inliers when it is asked for the first time: that costs as much as the fit. */
 static bool is_good(const verify_job *job, verify_try *t)
 {
-    if (!t->asked)
-        t->good = t->found && kbi_pair_distinct(job->a, job->b, job->kept, t->inliers, job->n, &t->distinct);
-    t->asked = true;
-    return t->good;
+    if (t->state == FOUND)
+        t->state = kbi_pair_distinct(job->a, job->b, job->kept, t->inliers, job->n, &t->distinct) ? GOOD : NOT_GOOD;
+    return t->state == GOOD;
 }
 
 /* ---- the choice ---- */
@@ -94,7 +96,7 @@ static bool is_good(const verify_job *job, verify_try *t)
 static void prefer(const verify_job *job, verify_try *other, double share, verify_try *best)
 {
     bool enough = other->fit.places >= share * best->fit.places;
-    if (other->found && (enough || !is_good(job, best)) && is_good(job, other)) *best = *other;
+    if (other->state == FOUND && (enough || !is_good(job, best)) && is_good(job, other)) *best = *other;
 }
 
 /* A homography, or an epipolar geometry where that explains clearly more, as COLMAP asks. */
@@ -102,7 +104,7 @@ static kb_status choose_plane_or_solid(const verify_job *job, verify_try *best)
 {
     verify_try other;
     kb_status status = try_geometry(job, KB_GEOMETRY_HOMOGRAPHY, best);
-    if (best->fit.places < job->plane) best->found = false;
+    if (best->fit.places < job->plane) best->state = NOT_GOOD;
     if (status != KB_OK || (job->plane > 0 && !is_good(job, best))) return status;
     if (job->o->camera_a) {
         status = try_geometry(job, KB_GEOMETRY_ESSENTIAL, &other);
@@ -134,7 +136,7 @@ static kb_status choose_geometry(const verify_job *job, verify_try *best)
 
 static void fill_verification(const verify_try *best, kb_verification *out)
 {
-    if (!best->good) return;
+    if (best->state != GOOD) return;
     out->verified = 1;
     out->geometry = best->geometry;
     out->inliers = best->fit.inliers;
@@ -151,7 +153,7 @@ static void mark_matches(const verify_job *job, const verify_try *best, const kb
 {
     for (size_t i = 0, k = 0; i < n; i++) {
         bool kept = k < job->n && job->kept[k].a == matches[i].a;
-        marks[i] = !kept ? KBI_MATCH_DROPPED : best->good && best->inliers[k] ? KBI_MATCH_INLIER : KBI_MATCH_KEPT;
+        marks[i] = !kept ? KBI_MATCH_DROPPED : best->state == GOOD && best->inliers[k] ? KBI_MATCH_INLIER : KBI_MATCH_KEPT;
         k += kept;
     }
 }
@@ -164,7 +166,7 @@ static kb_status choose_more(const verify_job *job, verify_try *best)
     if (job->n <= (size_t)job->other->places) return KB_OK;
     if (is_epipolar(job->other->geometry)) status = try_geometry(job, job->other->geometry, best);
     else status = choose_geometry(job, best);
-    if (best->fit.places <= job->other->places) best->found = best->good = false;
+    if (best->fit.places <= job->other->places) best->state = NOT_GOOD;
     if (status == KB_OK) is_good(job, best);
     return status;
 }
@@ -179,7 +181,7 @@ static bool matches_allocate(verify_job *job, size_t n)
 
 static kb_status fit_matches(verify_job *job, const kb_match *matches, size_t n, uint8_t *marks, kb_verification *out)
 {
-    verify_try best = {.found = false};
+    verify_try best = {.state = NOT_GOOD};
     if (!matches_allocate(job, n)) return KB_E_MEMORY;
     kb_status status = kb_filter(job->a, job->b, matches, n, NULL, job->ws, job->kept, &job->n, NULL);
     if (status == KB_OK) status = kb_match_points(job->a, job->b, job->kept, job->n, job->points, job->quality, NULL);

@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "fit/fit.h"
+#include "image/kernels.h"
 #include "model/model.h"
 #include "pair/pair.h"
 
@@ -26,6 +27,65 @@
 #define SAME_SHAPE 0.06  /* by which lengths may change, */
 #define SAME_ANGLE 0.07  /* and directions, in radians, where an image need not be warped */
 
+/* ---- the image ---- */
+
+typedef struct pair_warp {
+    kbi_warp warp;
+    const kbi_image_kernels *kernels;
+    uint8_t *to;
+    int32_t to_height, pieces;
+} pair_warp;
+
+static void warp_task(void *context, int32_t piece)
+{
+    const pair_warp *w = context;
+    size_t end = kbi_piece((size_t)w->to_height, w->pieces, piece + 1);
+    for (size_t y = kbi_piece((size_t)w->to_height, w->pieces, piece); y < end; y++)
+        w->kernels->warp_row(&w->warp, (int32_t)y, w->to + y * (size_t)w->warp.to_width);
+}
+
+/* The derivative of a homography at a point: du/dx, du/dy, dv/dx, dv/dy. False where it has none. */
+static bool derivative(const double h[9], double x, double y, double d[4])
+{
+    double u, v, w = h[6] * x + h[7] * y + h[8];
+    kb_homography_apply(h, x, y, &u, &v);
+    d[0] = (h[0] - u * h[6]) / w, d[1] = (h[1] - u * h[7]) / w;
+    d[2] = (h[3] - v * h[6]) / w, d[3] = (h[4] - v * h[7]) / w;
+    double area = d[0] * d[3] - d[1] * d[2];
+    return area > 0 && area < 1e8;
+}
+
+/* Image b as image a would show it, in the workspace. Where image b has more pixels than image a, a coarser level of it
+ * is taken, so that nothing aliases. */
+static kb_status warp_image(pair_job *job, const double h[9], kb_image *out)
+{
+    const kb_image *a = &job->sides[0].gray, *b = &job->sides[1].gray;
+    kbi_pyramid levels;
+    double d[4], step = 1;
+    if (derivative(h, 0.5 * a->width, 0.5 * a->height, d)) step = sqrt(d[0] * d[3] - d[1] * d[2]);
+    kbi_pyramid_plan(&levels, b);
+    int32_t level = kbi_pyramid_level_for(step, levels.count);
+    kb_status status = kbi_pyramid_build(&levels, b, 1u << level, job->workspace);
+    uint8_t *pixels = kbi_workspace_array(job->workspace, (size_t)a->width, (size_t)a->height);
+    if (status != KB_OK || !pixels) return status != KB_OK ? status : KB_E_MEMORY;
+    double f = 1 / kbi_pyramid_factor(level), shift = 0.5 * f - 0.5;
+    kbi_warp warp = {.from = levels.data[level], .stride = levels.stride[level], .width = levels.width[level],
+                     .height = levels.height[level], .to_width = a->width};
+    for (int k = 0; k < 3; k++) {
+        warp.h[k] = f * h[k] + shift * h[6 + k];
+        warp.h[3 + k] = f * h[3 + k] + shift * h[6 + k];
+        warp.h[6 + k] = h[6 + k];
+    }
+    if (warp.width < 2 || warp.height < 2) return KB_E_ARGUMENT;
+    pair_warp w = {warp, kbi_image_kernels_get(), pixels, a->height, 0};
+    w.pieces = kbi_min_i(4 * kbi_parallel_threads(job->options.parallel), w.to_height);
+    kbi_parallel_run(job->options.parallel, w.pieces, warp_task, &w);
+    *out = *a;
+    out->data = pixels;
+    out->stride = a->width;
+    return KB_OK;
+}
+
 /* ---- keypoints ---- */
 
 /* A keypoint of the warped image in image b: size and angle by the similarity nearest to the derivative. False where
@@ -36,7 +96,7 @@ static bool send_keypoint(const pair_job *job, const double h[9], const kb_keypo
     double u, v, d[4];
     kb_homography_apply(h, (double)k->x, (double)k->y, &u, &v);
     if (!(u >= 0 && v >= 0 && u <= b->width - 1 && v <= b->height - 1)) return false;
-    if (!kbi_pair_derivative(h, (double)k->x, (double)k->y, d)) return false;
+    if (!derivative(h, (double)k->x, (double)k->y, d)) return false;
     ptrdiff_t at = mask ? (ptrdiff_t)(v + 0.5) * mask->stride + (ptrdiff_t)(u + 0.5) : 0;
     if (mask && !((const uint8_t *)mask->data)[at]) return false;
     double angle = kbi_atan2_degrees(d[2] - d[1], d[0] + d[3]);
@@ -74,7 +134,7 @@ static bool keeps_shape(const pair_job *job, const pair_look *found)
     kbi_sincos_degrees((double)found->rotation, &sine, &cosine);
     for (int corner = 0; corner < 4; corner++) {
         double d[4];
-        if (!kbi_pair_derivative(found->fit.model, corner & 1 ? a->width : 0, corner & 2 ? a->height : 0, d))
+        if (!derivative(found->fit.model, corner & 1 ? a->width : 0, corner & 2 ? a->height : 0, d))
             return false;
         double c = 0.5 * (d[0] + d[3]), s = 0.5 * (d[2] - d[1]), e = 0.5 * (d[0] - d[3]), f = 0.5 * (d[1] + d[2]);
         double scale = sqrt(c * c + s * s), turn = (s * cosine - c * sine) / scale;
@@ -190,7 +250,7 @@ static kb_status warp_side(pair_job *job, const double h[9], pair_side *warped, 
     warped->keypoints = kbi_workspace_array(job->workspace, job->capacity, sizeof *warped->keypoints);
     warped->rows = kbi_workspace_array(job->workspace, job->capacity, (size_t)job->model->row_bytes);
     if (!warped->keypoints || !warped->rows) return KB_E_MEMORY;
-    kb_status status = kbi_pair_warp(job, h, &warped->gray);
+    kb_status status = warp_image(job, h, &warped->gray);
     if (status == KB_OK) status = find_keypoints(job, h, &warped->gray, warped, out->b);
     if (status == KB_OK) status = kbi_pair_describe_side(job, warped, 0);
     out->nb = warped->n;

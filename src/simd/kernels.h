@@ -11,7 +11,7 @@
 #include "detect/kernels.h"
 #include "fit/kernels.h"
 #include "image/kernels.h"
-#include "match/align_kernels.h"
+#include "match/align.h"
 #include "match/kernels.h"
 
 /* MODULE(module) for every table. */

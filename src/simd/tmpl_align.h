@@ -3,7 +3,7 @@
 #ifndef KBI_TMPL_ALIGN_H
 #define KBI_TMPL_ALIGN_H
 
-#include "match/align_kernels.h"
+#include "match/align.h"
 #include "simd/vec.h"
 
 /* The pixels at the low two bytes of each number, blended by weights (256 - fx, fx). */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One match with a block of others: kbi_filter_block (src/match/filter_block.h). Template over simd/vec.h;
+/* One match with a block of others: kbi_filter_block (src/match/kernels.h). Template over simd/vec.h;
  * operations and their order as in plain C. */
 #ifndef KBI_TMPL_FILTER_H
 #define KBI_TMPL_FILTER_H
 
-#include "match/filter_block.h"
+#include "match/kernels.h"
 #include "simd/vec.h"
 
 VEC_INLINE vec_floats filter_get(const kbi_filter_nodes *nodes, int column, int32_t k)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hamming distances, one row of b per lane: the results of kbi_hamming_block (src/match/hamming_block.h).
+/* Hamming distances, one row of b per lane: the results of kbi_hamming_block (src/match/kernels.h).
  * Template over simd/vec.h.
  *
  * A tile of b is transposed into planes once. A plane holds the same part of all rows of the tile, and every row of a

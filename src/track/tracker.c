@@ -23,8 +23,7 @@ struct kb_tracker {
     kb_track *tracks;
     size_t count;
     uint64_t next_id;
-    track_point *from, *to; /* max_points each */
-    float *correlations;
+    float *correlations; /* max_points */
     kb_keypoint *found;
     size_t found_room;
 };
@@ -36,11 +35,9 @@ static bool tracker_allocate(kb_tracker *t)
     size_t max = (size_t)t->o.max_points;
     t->found_room = CANDIDATES * max;
     t->tracks = kbi_allocate_array(&t->allocator, max, sizeof *t->tracks);
-    t->from = kbi_allocate_array(&t->allocator, max, sizeof *t->from);
-    t->to = kbi_allocate_array(&t->allocator, max, sizeof *t->to);
     t->correlations = kbi_allocate_array(&t->allocator, max, sizeof *t->correlations);
     t->found = kbi_allocate_array(&t->allocator, t->found_room, sizeof *t->found);
-    bool got = t->tracks && t->from && t->to && t->correlations && t->found;
+    bool got = t->tracks && t->correlations && t->found;
     for (int i = 0; i < 2 && got; i++) got = kb_workspace_create(&t->allocator, &t->frames[i].memory) == KB_OK;
     return got;
 }
@@ -57,7 +54,7 @@ kb_status kb_tracker_create(const kb_track_options *options, const kb_allocator 
     kb_status status = kbi_track_options_read(options, &o, error);
     if (status == KB_OK) status = kb_detect(NULL, o.detect, NULL, NULL, error);
     if (status == KB_OK) status = KBI_STRUCT_READ(kb_detect_options, &detect, o.detect);
-    if (status == KB_OK && (detect.mask || !kbi_allocator_read(&memory, allocator))) status = KB_E_ARGUMENT;
+    if (status == KB_OK) status = detect.mask ? KB_E_ARGUMENT : kbi_allocator_read(&memory, allocator, error);
     if (status != KB_OK) return error && error->text[0] ? status : kbi_fail_status(error, status);
     kb_tracker *t = kbi_allocate_zeros(&memory, sizeof *t);
     if (!t) return KB_E_MEMORY;
@@ -82,8 +79,6 @@ void kb_tracker_free(kb_tracker *t)
     if (!t) return;
     for (int i = 0; i < 2; i++) kb_workspace_free(t->frames[i].memory);
     kbi_deallocate(&t->allocator, t->tracks);
-    kbi_deallocate(&t->allocator, t->from);
-    kbi_deallocate(&t->allocator, t->to);
     kbi_deallocate(&t->allocator, t->correlations);
     kbi_deallocate(&t->allocator, t->found);
     kb_allocator memory = t->allocator;
@@ -120,10 +115,10 @@ static kb_status frame_take(track_frame *f, const kb_image *image, const kb_trac
 /* The pixel of a place inside the image, which a float may round up to its edge. */
 static int32_t pixel_of(float place, int32_t side) { return kbi_clamp_i((int32_t)(place + 0.5f), 0, side - 1); }
 
-static bool is_masked(const kb_image *mask, track_point p)
+static bool is_masked(const kb_image *mask, const kb_track *track)
 {
     if (!mask) return false;
-    int32_t x = pixel_of(p.x, mask->width), y = pixel_of(p.y, mask->height);
+    int32_t x = pixel_of(track->x, mask->width), y = pixel_of(track->y, mask->height);
     return !((const uint8_t *)mask->data)[y * mask->stride + x];
 }
 
@@ -131,12 +126,14 @@ static bool is_masked(const kb_image *mask, track_point p)
 static void tracks_follow(kb_tracker *t, const track_frame *last, const track_frame *now, const kb_image *mask)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < t->count; i++) t->from[i] = (track_point){t->tracks[i].x, t->tracks[i].y};
-    kbi_track(&last->levels, &now->levels, &t->from->x, &t->to->x, 2, t->count, &t->o, t->correlations);
+    for (size_t i = 0; i < t->count; i++) t->tracks[i].last_x = t->tracks[i].x, t->tracks[i].last_y = t->tracks[i].y;
+    kbi_track(&last->levels, &now->levels, &t->tracks->last_x, &t->tracks->x, sizeof *t->tracks / sizeof(float),
+              t->count, &t->o, t->correlations);
     for (size_t i = 0; i < t->count; i++) {
-        if (!(t->correlations[i] > 0) || is_masked(mask, t->to[i])) continue;
-        t->tracks[kept++] = (kb_track){t->tracks[i].id, t->to[i].x, t->to[i].y, t->from[i].x, t->from[i].y,
-                                       t->correlations[i], t->tracks[i].age + 1};
+        if (!(t->correlations[i] > 0) || is_masked(mask, &t->tracks[i])) continue;
+        t->tracks[kept] = t->tracks[i];
+        t->tracks[kept].correlation = t->correlations[i];
+        t->tracks[kept++].age++;
     }
     t->count = kept;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "check.h"
-#include "match/hamming_block.h"
+#include "match/kernels.h"
 
 void check_resize(const kbi_kernels *c, const kbi_kernels *t)
 {

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "common/common.h"
-#include "match/hamming_block.h"
+#include "match/kernels.h"
 #include "../arrays.h"
 
 /* ------------------------------------------------------------------------------------------------------ brute force */

@@ -9,7 +9,7 @@
 
 #include "common/common.h"
 #include "keybits/index.h"
-#include "index/k_majority.h"
+#include "index/index.h"
 
 enum { ROWS = 6000, BYTES = 32, CENTRES = 300 };
 
