@@ -320,9 +320,9 @@ typedef struct kb_kernel {
 } kb_kernel;
 KB_API kb_kernel kb_kernel_at(int32_t index);
 
-/* The instruction sets that are found and not disabled, such as "sse4.2 avx2", in static storage. limit, for testing and
- * measuring, is a list of the ones that may be used from now on, such as "avx2", each with those it builds on; "c" for
- * none, "all" for all, NULL changes nothing. The result is NULL, and nothing changes, when it has a word that is no
+/* The instruction sets that are found and not disabled, such as "sse4.2 avx2", in static storage. limit, for testing
+ * and measuring, is a list of the ones that may be used from now on, such as "avx2", each with those it builds on; "c"
+ * for none, "all" for all, NULL changes nothing. The result is NULL, and nothing changes, when it has a word that is no
  * instruction set's name. With a limit, the call must not be made while other calls run. */
 KB_API const char *kb_cpu_features(const char *limit);
 

@@ -337,8 +337,8 @@ typedef struct kb_detect_options {
 /* What is known of a detector; kb_name lists them. */
 typedef struct kb_detector_info {
     kb_detector detector;       /* itself; of 0 the default. 0: there is no such detector */
-    int32_t revision;           /* of its arithmetic, from 1. Keypoints by the same options are the same in every version
-                                   of the library with the same revision: files compare keypoints by it */
+    int32_t revision;           /* of its arithmetic, from 1. Keypoints by the same options are the same in every
+                                   version of the library with the same revision: files compare keypoints by it */
     const char *const *options; /* the options that it has and not every detector, by their names in kb_detect_options;
                                    ends with NULL. kb_detect refuses those of other detectors */
 } kb_detector_info;
@@ -490,7 +490,6 @@ typedef struct kb_fit_options {
     uint64_t seed;            /* the same seed gives the same result; 0 is a seed like any other */
     int32_t plain_ransac;     /* 0: PROSAC, which samples the best pairs first. 1: RANSAC, which ignores the order */
     const float *quality;     /* n numbers, lower is better (match distance). NULL: pairs are given best first */
-    int32_t keep_duplicates;  /* 0: of several pairs that share a point only the best is used, others are outliers */
     const kb_camera *camera1; /* essential, rotation, pose: needed there, any: used; unused elsewhere */
     const kb_camera *camera2; /* of image 2; NULL: the same as camera1. Pose: unused */
     size_t candidates;        /* matches before a filter (kb_filter) chose these n: chance had all of them to choose
@@ -526,8 +525,8 @@ typedef struct kb_fit_report {
 } kb_fit_report;
 
 /* Fits the geometry between two images to n pairs of points. "Not found" is a result, not an error. inliers (n bytes,
- * may be NULL) receives 1 for inliers and 0 for the rest. Pairs that are not finite are outliers. n is below 2^29.
- * options, workspace and error may be NULL. */
+ * may be NULL) receives 1 for inliers and 0 for the rest. Pairs that are not finite are outliers, and so are, of several
+ * pairs that share a point, all but the best. n is below 2^29. options, workspace and error may be NULL. */
 KB_API kb_status kb_fit(const kb_point_pair *pairs, size_t n, const kb_fit_options *options, kb_workspace *workspace,
                         uint8_t *inliers, kb_fit_report *report, kb_error *error);
 
@@ -641,11 +640,11 @@ typedef struct kb_workspace_limits {
 } kb_workspace_limits;
 
 /* Grows the workspace, unless it is large enough, so that no call within the limits allocates, for images and rows of
- * any content. *bytes (may be NULL) receives the bytes that it holds then, with itself. workspace NULL only asks how many
- * are needed, which is also the size of a buffer for kb_workspace_create_in. The number depends on the CPU (kb_cpu_features), since
- * wider vectors process more data at once. KB_E_ARGUMENT for a limit out of its range, KB_E_MEMORY when the bytes do
- * not fit into size_t, KB_E_SPACE for a workspace in a caller's buffer that is too small. For several models or
- * options, call it once for each. error may be NULL. */
+ * any content. *bytes (may be NULL) receives the bytes that it holds then, with itself. workspace NULL only asks how
+ * many are needed, which is also the size of a buffer for kb_workspace_create_in. The number depends on the CPU
+ * (kb_cpu_features), since wider vectors process more data at once. KB_E_ARGUMENT for a limit out of its range,
+ * KB_E_MEMORY when the bytes do not fit into size_t, KB_E_SPACE for a workspace in a caller's buffer that is too small.
+ * For several models or options, call it once for each. error may be NULL. */
 KB_API kb_status kb_workspace_reserve(kb_workspace *workspace, const kb_workspace_limits *limits, size_t *bytes,
                                       kb_error *error);
 

@@ -19,9 +19,8 @@ typedef struct svd3 {
 
 static bool decompose(const double *e, svd3 *out)
 {
-    double square[9], values[3], vectors[9], transposed[9] = {e[0], e[3], e[6], e[1], e[4], e[7], e[2], e[5], e[8]};
-    kbi_fit_multiply3(transposed, e, square);
-    kbi_fit_eigen(square, 3, values, vectors);
+    double values[3], vectors[9];
+    kbi_fit_right_singular(e, values, vectors);
     for (int32_t k = 0; k < 2; k++) {
         const double *v = vectors + 3 * (2 - k); /* eigenvalues ascend */
         double norm = 0;
@@ -98,8 +97,6 @@ static bool poses_of(const double *e, essential_poses *out)
     return true;
 }
 
-static double dot3(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
 /* The poses, a bit for each, in which a pair lies in front of both cameras. With r = R x1, depths obey
  * l2 x2 = l1 r + t, so l2 |r x x2|^2 = (r x t) . (r x x2) and l1 |r x x2|^2 = (x2 x t) . (r x x2). Where the sine of
  * the parallax is below that of `far2`, squared, noise decides about these signs, and either t will do. */
@@ -111,11 +108,12 @@ static uint32_t poses_in_front(const essential_poses *poses, const fit_pairs *pa
     uint32_t front = 0;
     kbi_fit_cross3(b, t, bt);
     for (int32_t k = 0; k < 2; k++) {
-        for (int32_t i = 0; i < 3; i++) r[i] = dot3(poses->rotation[k] + 3 * i, a);
+        for (int32_t i = 0; i < 3; i++) r[i] = kbi_fit_dot3(poses->rotation[k] + 3 * i, a);
         kbi_fit_cross3(r, b, normal);
         kbi_fit_cross3(r, t, rt);
-        double depth2 = dot3(rt, normal), depth1 = dot3(bt, normal);
-        bool far = dot3(normal, normal) <= far2 * dot3(r, r) * dot3(b, b) && dot3(r, b) > 0;
+        double depth2 = kbi_fit_dot3(rt, normal), depth1 = kbi_fit_dot3(bt, normal);
+        double sine2 = kbi_fit_dot3(normal, normal), along = kbi_fit_dot3(r, b);
+        bool far = sine2 <= far2 * kbi_fit_dot3(r, r) * kbi_fit_dot3(b, b) && along > 0;
         if (far || (depth1 > 0 && depth2 > 0)) front |= 1u << k;
         if (far || (depth1 < 0 && depth2 < 0)) front |= 4u << k;
     }

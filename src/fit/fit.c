@@ -135,10 +135,7 @@ static void fill_report(const fit_kind *kind, const fit_pairs *pairs, const fit_
 {
     double sum = 0;
     if (!fill_model(kind, pairs, scratch, found, report)) {
-        memset(report->model, 0, sizeof report->model);
-        memset(report->rotation, 0, sizeof report->rotation);
-        memset(report->translation, 0, sizeof report->translation);
-        report->result = KB_FIT_NOT_FOUND;
+        *report = (kb_fit_report){.result = KB_FIT_NOT_FOUND, .iterations = found->iterations};
         return;
     }
     for (int32_t k = 0; k < found->score.count; k++) {

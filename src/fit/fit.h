@@ -273,6 +273,8 @@ bool kbi_fit_off_plane(const fit_kind *kind, const fit_pairs *pairs, const fit_l
 /* Eigenvectors of a symmetric n x n matrix (n <= 9) by Jacobi rotations: row i of vectors belongs to values[i],
  * ascending. The matrix is destroyed. */
 void kbi_fit_eigen(double *matrix, int32_t n, double *values, double *vectors);
+/* The same of m^T m: the squared singular values of a 3 x 3 matrix, and its right singular vectors. */
+void kbi_fit_right_singular(const double *m, double values[3], double vectors[9]);
 /* Brings nine entries to unit norm; false when their norm is 0 or not finite. */
 bool kbi_fit_unit9(double *v);
 /* Solves A x = b for a symmetric positive definite n x n A; false when it is not one. A is destroyed. */
@@ -281,6 +283,7 @@ bool kbi_fit_solve(double *a, const double *b, int32_t n, double *x);
 void kbi_fit_multiply3(const double *a, const double *b, double *out);
 /* out = a x b, the cross product; out is neither. */
 void kbi_fit_cross3(const double *a, const double *b, double *out);
+static inline double kbi_fit_dot3(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 /* The matrix of cofactors. */
 void kbi_fit_cofactors3(const double *m, double *out);
 

@@ -271,10 +271,8 @@ void kbi_fit_sampson_normal(const double *f, const fit_pairs *pairs, const fit_l
 /* The nearest matrix of rank two: without the part that acts on the smallest singular vector. */
 static bool fundamental_retract(double *f)
 {
-    double square[9], values[3], vectors[9], transposed[9] = {f[0], f[3], f[6], f[1], f[4], f[7], f[2], f[5], f[8]};
-    kbi_fit_multiply3(transposed, f, square);
-    kbi_fit_eigen(square, 3, values, vectors);
-    const double *v = vectors;
+    double values[3], v[9]; /* the first vector is of the smallest singular value */
+    kbi_fit_right_singular(f, values, v);
     for (int32_t i = 0; i < 3; i++) {
         double part = f[3 * i] * v[0] + f[3 * i + 1] * v[1] + f[3 * i + 2] * v[2];
         for (int32_t j = 0; j < 3; j++) f[3 * i + j] -= part * v[j];

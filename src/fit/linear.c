@@ -63,6 +63,13 @@ void kbi_fit_eigen(double *matrix, int32_t n, double *values, double *vectors)
     sort_ascending(values, vectors, n);
 }
 
+void kbi_fit_right_singular(const double *m, double values[3], double vectors[9])
+{
+    double square[9], transposed[9] = {m[0], m[3], m[6], m[1], m[4], m[7], m[2], m[5], m[8]};
+    kbi_fit_multiply3(transposed, m, square);
+    kbi_fit_eigen(square, 3, values, vectors);
+}
+
 bool kbi_fit_unit9(double *v)
 {
     double norm = 0;

@@ -15,12 +15,10 @@
 
 /* ---- three points ---- */
 
-static double dot3(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
 static double squared_length(const double *a, const double *b)
 {
     const double d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
-    return dot3(d, d);
+    return kbi_fit_dot3(d, d);
 }
 
 /* Squared sides a, b, c opposite to points 1, 2, 3 and the cosines between the rays of their end points. */
@@ -84,7 +82,7 @@ static bool align_triangles(double p[3][3], double q[3][3], double *model)
     for (int32_t i = 0; i < 3; i++) {
         model[4 * i + 3] = 0;
         for (int32_t j = 0; j < 3; j++) model[4 * i + j] = r[3 * i + j];
-        for (int32_t k = 0; k < 3; k++) model[4 * i + 3] += (q[k][i] - dot3(r + 3 * i, p[k])) / 3;
+        for (int32_t k = 0; k < 3; k++) model[4 * i + 3] += (q[k][i] - kbi_fit_dot3(r + 3 * i, p[k])) / 3;
     }
     return true;
 }
@@ -99,7 +97,7 @@ static int32_t pose_solve(const fit_pairs *pairs, const int32_t *sample, double 
         ray[k][0] = x / norm, ray[k][1] = y / norm, ray[k][2] = 1 / norm;
     }
     triangle t = {squared_length(p[1], p[2]), squared_length(p[0], p[2]), squared_length(p[0], p[1]),
-                  dot3(ray[1], ray[2]),       dot3(ray[0], ray[2]),       dot3(ray[0], ray[1])};
+                  kbi_fit_dot3(ray[1], ray[2]),       kbi_fit_dot3(ray[0], ray[2]),       kbi_fit_dot3(ray[0], ray[1])};
     if (!(t.a > 0) || !(t.b > 0) || !(t.c > 0)) return 0;
     quartic(&t, q);
     int32_t found = kbi_fit_real_roots(q, 4, roots), kept = 0;

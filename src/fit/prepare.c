@@ -327,11 +327,9 @@ kb_fit_result kbi_fit_prepare(const fit_input *input, const kb_fit_options *opti
     out->frame1 = frame_of(input, r.order, kept, false, &out->z);
     out->frame2 = frame_of(input, r.order, kept, true, NULL);
     if (degenerate(input, r.order, kept, kind, out)) return KB_FIT_DEGENERATE;
-    if (!options->keep_duplicates) {
-        kept = drop_duplicates(input, r.order, kept, r.table, r.table_size);
-        if (kept < kind->sample) return KB_FIT_TOO_FEW;
-        if (degenerate(input, r.order, kept, kind, out)) return KB_FIT_DEGENERATE;
-    }
+    kept = drop_duplicates(input, r.order, kept, r.table, r.table_size);
+    if (kept < kind->sample) return KB_FIT_TOO_FEW;
+    if (degenerate(input, r.order, kept, kind, out)) return KB_FIT_DEGENERATE;
     out->n = kept;
     out->input = *input;
     out->candidates = options->candidates > (size_t)input->n ? (double)options->candidates / input->n : 1;

@@ -148,14 +148,13 @@ kb_status kbi_bag_measure(size_t rows, size_t row_bytes, bool signatures, uint32
 }
 
 kb_status kbi_bag_create(const kb_vocabulary *v, const kb_features *features, bool signatures, kb_workspace *workspace,
-                         kbi_bag *bag, kb_error *error)
+                         kbi_bag *bag)
 {
     bag_buffers b;
     *bag = (kbi_bag){0};
     uint32_t *words = bag->row_word = kbi_workspace_array(workspace, features->n, sizeof *words);
-    if (!words || !buffers_get(&b, features, 1, signatures, workspace, bag))
-        return kbi_fail(error, KB_E_MEMORY, "no memory for %zu rows", features->n);
-    kb_status status = kb_vocabulary_words(v, features, NULL, words, b.leaves, error);
+    if (!words || !buffers_get(&b, features, 1, signatures, workspace, bag)) return KB_E_MEMORY;
+    kb_status status = kb_vocabulary_words(v, features, NULL, words, b.leaves, NULL);
     if (status != KB_OK) return status;
     for (size_t i = 0; i < features->n; i++) b.order[b.places++] = (uint64_t)words[i] << 32 | i;
     bag_fill(v, features, &b, bag);
@@ -167,14 +166,13 @@ kb_status kbi_bag_create(const kb_vocabulary *v, const kb_features *features, bo
 }
 
 kb_status kbi_bag_probe(const kb_vocabulary *v, const kb_features *features, uint32_t probes, kb_workspace *workspace,
-                        kbi_bag *bag, kb_error *error)
+                        kbi_bag *bag)
 {
     bag_buffers b;
     const kbi_match_kernels *kernels = kbi_match_kernels_get();
     const uint32_t *words = bag->row_word;
     *bag = (kbi_bag){.l1 = bag->l1, .self = bag->self};
-    if (!buffers_get(&b, features, probes, true, workspace, bag))
-        return kbi_fail(error, KB_E_MEMORY, "no memory for %zu rows", features->n);
+    if (!buffers_get(&b, features, probes, true, workspace, bag)) return KB_E_MEMORY;
     for (size_t i = 0; i < features->n; i++) {
         uint32_t leaves[KB_MAX_PROBES], kept = 0;
         uint32_t found = kbi_nearest_leaves(v, kernels, (const uint8_t *)features->rows + i * features->row_bytes,

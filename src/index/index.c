@@ -95,6 +95,7 @@ kb_status kb_index_add(kb_index *index, const kb_features *features, uint64_t id
                        kb_workspace *workspace, kb_error *error)
 {
     kb_features f;
+    kbi_error_clear(error);
     if (!index) return kbi_fail(error, KB_E_ARGUMENT, "index is NULL");
     const kb_vocabulary *v = index->vocabulary;
     kb_status status = kbi_features_check(features, &f, v->row_bytes, v->model_id, v->model_name, error);
@@ -108,11 +109,8 @@ kb_status kb_index_add(kb_index *index, const kb_features *features, uint64_t id
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     size_t mark = kbi_workspace_mark(ws);
     kbi_bag bag;
-    status = kbi_bag_create(v, &f, index->signatures, ws, &bag, error);
-    if (status == KB_OK) {
-        status = add_bag(index, &f, id, name, &bag);
-        if (status != KB_OK) kbi_fail(error, status, "no memory for another image");
-    }
+    status = kbi_bag_create(v, &f, index->signatures, ws, &bag);
+    if (status == KB_OK) status = add_bag(index, &f, id, name, &bag);
     return kbi_workspace_end(ws, mark, &local, status, "rows, row_bytes", error);
 }
 

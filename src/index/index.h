@@ -114,12 +114,12 @@ typedef struct kbi_bag {
 } kbi_bag;
 /* Memory comes from the workspace. */
 kb_status kbi_bag_create(const kb_vocabulary *v, const kb_features *features, bool signatures,
-                         kb_workspace *workspace, kbi_bag *bag, kb_error *error);
+                         kb_workspace *workspace, kbi_bag *bag);
 
 /* Turns the bag into one of the words that rows are near to besides their own: each row is in `probes` - 1 of them. The
  * norms stay what they were. */
 kb_status kbi_bag_probe(const kb_vocabulary *v, const kb_features *features, uint32_t probes, kb_workspace *workspace,
-                        kbi_bag *bag, kb_error *error);
+                        kbi_bag *bag);
 /* The workspace of kbi_bag_create, and of kbi_bag_probe where probes is above 1; both leave it to the caller. */
 kb_status kbi_bag_measure(size_t rows, size_t row_bytes, bool signatures, uint32_t probes, kb_workspace *workspace);
 /* The leaves that a beam search for the `max` (1 to KB_MAX_PROBES) nearest finds, nearest first; the result is how

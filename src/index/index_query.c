@@ -108,34 +108,30 @@ static void score_segments(query *q)
 
 /* ---- scores ---- */
 
-/* Rows also look into the next nearest words: many true matches are there, above all on small or blurred images. */
-static kb_status query_probe(query *q, const kb_features *f, kb_workspace *ws, kb_error *error)
-{
-    kb_status status = kbi_bag_probe(q->index->vocabulary, f, (uint32_t)q->o->probes, ws, &q->bag, error);
-    if (status == KB_OK) score_segments(q);
-    return status;
-}
-
 static bool sums_get(query *q, kb_workspace *ws)
 {
     q->sums = kbi_workspace_array(ws, q->images, sizeof *q->sums);
     return q->sums != NULL;
 }
 
-/* Adds up q->sums. */
-static kb_status query_binary(query *q, const kb_features *f, kb_workspace *ws, kb_error *error)
+/* Adds up q->sums. Rows also look into the next nearest words: many true matches are there, above all on small or
+ * blurred images. */
+static kb_status query_binary(query *q, const kb_features *f, kb_workspace *ws)
 {
-    if (!sums_get(q, ws)) return kbi_fail(error, KB_E_MEMORY, "out of memory");
+    if (!sums_get(q, ws)) return KB_E_MEMORY;
     memset(q->sums, 0, q->images * sizeof *q->sums);
     score_segments(q);
-    return q->o->probes > 1 ? query_probe(q, f, ws, error) : KB_OK;
+    if (q->o->probes < 2) return KB_OK;
+    kb_status status = kbi_bag_probe(q->index->vocabulary, f, (uint32_t)q->o->probes, ws, &q->bag);
+    if (status == KB_OK) score_segments(q);
+    return status;
 }
 
-static kb_status query_words(query *q, const kb_features *f, kb_workspace *ws, kb_error *error)
+static kb_status query_words(query *q, const kb_features *f, kb_workspace *ws)
 {
     const kb_index *index = q->index;
     bool binary = q->o->scoring == KB_SCORING_BINARY;
-    kb_status status = kbi_bag_create(index->vocabulary, f, binary, ws, &q->bag, error);
+    kb_status status = kbi_bag_create(index->vocabulary, f, binary, ws, &q->bag);
     if (status != KB_OK) return status;
     if (!binary) {
         score_segments(q);
@@ -143,7 +139,7 @@ static kb_status query_words(query *q, const kb_features *f, kb_workspace *ws, k
             if (q->scores[i] > 1) q->scores[i] = 1;
         return KB_OK;
     }
-    status = query_binary(q, f, ws, error);
+    status = query_binary(q, f, ws);
     double root = sqrt((double)q->bag.self);
     for (size_t i = 0; status == KB_OK && i < q->images; i++) {
         if (q->sums[i] == 0) continue;
@@ -154,14 +150,14 @@ static kb_status query_words(query *q, const kb_features *f, kb_workspace *ws, k
     return status;
 }
 
-static kb_status query_exact(query *q, const kb_features *f, kb_workspace *ws, kb_error *error)
+static kb_status query_exact(query *q, const kb_features *f, kb_workspace *ws)
 {
     for (size_t i = 0; i < q->images; i++) {
         if (q->index->images[i].removed) continue;
         size_t mark = kbi_workspace_mark(ws);
         kb_status status = kbi_index_exact(q->index, f, i, q->similarity, ws, &q->scores[i]);
         kbi_workspace_rewind(ws, mark);
-        if (status != KB_OK) return kbi_fail(error, status, "%s", kb_status_string(status));
+        if (status != KB_OK) return status;
     }
     return KB_OK;
 }
@@ -351,20 +347,18 @@ kb_status kbi_index_query_measure(const kb_index_limits *l, const kb_index_query
 }
 
 static kb_status query_run(query *q, const kb_features *f, kb_workspace *ws, kb_index_result *results,
-                           size_t capacity, size_t *count, kb_error *error)
+                           size_t capacity, size_t *count)
 {
-    if (!scores_get(q, f->row_bytes, ws)) return kbi_fail(error, KB_E_MEMORY, "out of memory");
+    if (!scores_get(q, f->row_bytes, ws)) return KB_E_MEMORY;
     for (size_t i = 0; i < q->images; i++) q->scores[i] = 0;
     kbi_similarity_table(q->index->vocabulary->row_bytes, q->similarity);
-    kb_status status =
-        q->o->scoring == KB_SCORING_EXACT ? query_exact(q, f, ws, error) : query_words(q, f, ws, error);
+    kb_status status = (q->o->scoring == KB_SCORING_EXACT ? query_exact : query_words)(q, f, ws);
     if (status != KB_OK) return status;
     if (q->o->verify > 0 && q->o->scoring != KB_SCORING_EXACT)
         status = take_similar(q, f, ws, results, capacity, count);
     else
         *count = take_best(q, results, capacity);
-    if (status == KB_OK) status = verify_best(q, f, ws, results, *count);
-    return status == KB_OK ? KB_OK : kbi_fail(error, status, "%s", kb_status_string(status));
+    return status == KB_OK ? verify_best(q, f, ws, results, *count) : status;
 }
 
 static const kbi_option query_options[] = {
@@ -396,6 +390,7 @@ kb_status kb_index_query(const kb_index *index, const kb_features *features, con
 {
     kb_features f;
     kb_index_query_options o;
+    kbi_error_clear(error);
     if (count) *count = 0;
     if (!index || !count || (capacity > 0 && !results)) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
     const kb_vocabulary *v = index->vocabulary;
@@ -408,7 +403,7 @@ kb_status kb_index_query(const kb_index *index, const kb_features *features, con
     size_t mark = kbi_workspace_mark(ws);
     query q = {.index = index, .o = &o, .images = index->count, .kernels = kbi_match_kernels_get()};
     if (o.first_images > 0 && o.first_images < q.images) q.images = o.first_images;
-    status = query_run(&q, &f, ws, results, capacity, count, error);
+    status = query_run(&q, &f, ws, results, capacity, count);
     if (status != KB_OK) *count = 0;
     return kbi_workspace_end(ws, mark, &local, status, "images, rows, row_bytes, results, query", error);
 }

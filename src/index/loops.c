@@ -312,7 +312,7 @@ static kb_status find_loop(kb_loop_detector *d, const kb_features *f, kb_workspa
     loop_buffers b;
     size_t count;
     if (d->index->count == 0) return KB_OK;
-    if (!buffers_get(&b, &d->o, d->index->count, ws)) return kbi_fail(error, KB_E_MEMORY, "out of memory");
+    if (!buffers_get(&b, &d->o, d->index->count, ws)) return KB_E_MEMORY;
     const kb_index_query_options o = loop_query();
     kb_status status = kb_index_query(d->index, f, &o, ws, b.results, b.room, &count, error);
     if (status != KB_OK) return status;
@@ -323,9 +323,8 @@ static kb_status find_loop(kb_loop_detector *d, const kb_features *f, kb_workspa
     min = min < CERTAIN_SCORE ? min : CERTAIN_SCORE;
     size_t n = islands_build(d, b.candidates, kept, min, islands);
     status = check_islands(d, f, islands, n, b.candidates, ws, &best, loop);
-    if (status == KB_OK && loop->places >= d->o.min_places)
-        status = check_others(d, f, b.results, count, min, ws, best, loop);
-    return status == KB_OK ? KB_OK : kbi_fail(error, status, "%s", kb_status_string(status));
+    if (status != KB_OK || loop->places < d->o.min_places) return status;
+    return check_others(d, f, b.results, count, min, ws, best, loop);
 }
 
 kb_status kb_loop_detector_add(kb_loop_detector *detector, const kb_features *features, kb_workspace *workspace,
@@ -333,6 +332,7 @@ kb_status kb_loop_detector_add(kb_loop_detector *detector, const kb_features *fe
 {
     kb_features f;
     kb_loop found = {.struct_size = sizeof found}, *loop = &found;
+    kbi_error_clear(error);
     if (!detector || !out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
     if (KBI_STRUCT_CHECK(kb_loop, out) != KB_OK) return kbi_fail_struct(error);
     loop->query = detector->index->count;
@@ -345,7 +345,7 @@ kb_status kb_loop_detector_add(kb_loop_detector *detector, const kb_features *fe
     size_t mark = kbi_workspace_mark(ws);
     size_t noted = detector->count;
     double neighbour = 0;
-    status = loop_arrays_reserve(detector) == KB_OK ? KB_OK : kbi_fail(error, KB_E_MEMORY, "out of memory");
+    status = loop_arrays_reserve(detector);
     if (status == KB_OK) status = find_loop(detector, &f, ws, loop, &neighbour, error);
     kbi_workspace_rewind(ws, mark);
     if (status == KB_OK) status = kb_index_add(detector->index, &f, loop->query, NULL, ws, error);

@@ -153,7 +153,8 @@ static void mark_matches(const verify_job *job, const verify_try *best, const kb
 {
     for (size_t i = 0, k = 0; i < n; i++) {
         bool kept = k < job->n && job->kept[k].a == matches[i].a;
-        marks[i] = !kept ? KBI_MATCH_DROPPED : best->state == GOOD && best->inliers[k] ? KBI_MATCH_INLIER : KBI_MATCH_KEPT;
+        bool inlier = kept && best->state == GOOD && best->inliers[k];
+        marks[i] = inlier ? KBI_MATCH_INLIER : kept ? KBI_MATCH_KEPT : KBI_MATCH_DROPPED;
         k += kept;
     }
 }

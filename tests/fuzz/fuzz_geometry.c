@@ -196,7 +196,6 @@ static void take_fit_options(source *s, kb_fit_options *f)
     f->max_iterations = 1 + take_byte(s) % 64;
     f->seed = take_byte(s);
     f->plain_ransac = take_byte(s) & 1;
-    f->keep_duplicates = take_byte(s) & 1;
     f->candidates = f->seed * 1000;
     f->looks = f->max_iterations;
 }

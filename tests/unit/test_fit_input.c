@@ -77,10 +77,6 @@ static void test_of_equal_pairs_the_best_counts(void **state)
         assert_int_equal(inliers[i], !(i & 1));
         assert_int_equal(inliers[100 + i], i & 1);
     }
-    o.keep_duplicates = 1;
-    r = fit_with(&s, &o, inliers);
-    assert_int_equal(r.inliers, 200);
-    for (size_t i = 0; i < 200; i++) assert_int_equal(inliers[i], 1);
 }
 
 static bool share_a_point(const kb_point_pair *a, const kb_point_pair *b)
