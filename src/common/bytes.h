@@ -3,9 +3,9 @@
 #ifndef KBI_BYTES_H
 #define KBI_BYTES_H
 
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
+
+#include "keybits/keybits.h"
 
 static inline uint32_t kbi_get_u32(const uint8_t *from)
 {
@@ -66,5 +66,16 @@ static inline uint64_t kbi_sum_words(uint64_t sum, const uint8_t *data, size_t s
     for (size_t i = 0; i < size; i += 8) sum = (sum ^ kbi_get_u64(data + i)) * KBI_SUM_PRIME;
     return sum;
 }
+
+/* ---- what all files of the library begin with: 8 bytes of magic, and the version ---- */
+typedef struct kbi_file_kind {
+    const char *name; /* for sentences */
+    uint8_t magic[8];
+    uint32_t version;
+    size_t header; /* bytes */
+} kbi_file_kind;
+kb_status kbi_head_check(const kbi_file_kind *kind, const uint8_t *data, size_t size, kb_error *error);
+/* Whether the file has as many bytes as its header says, or more. */
+kb_status kbi_size_check(const kbi_file_kind *kind, size_t size, uint64_t says, kb_error *error);
 
 #endif

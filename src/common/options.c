@@ -41,25 +41,17 @@ void kbi_struct_write(void *destination, size_t known, const void *source)
 
 double kbi_option_get(const kbi_option *row, const void *options)
 {
-    const char *field = (const char *)options + row->offset;
-    int32_t whole;
-    float real;
-    double wide;
-    switch (row->type) {
-    case 'i': return memcpy(&whole, field, sizeof whole), (double)whole;
-    case 'f': return memcpy(&real, field, sizeof real), (double)real;
-    default: return memcpy(&wide, field, sizeof wide), wide;
-    }
+    const void *field = (const char *)options + row->offset;
+    return row->type == 'i' ? *(const int32_t *)field : row->type == 'f' ? *(const float *)field
+                                                                         : *(const double *)field;
 }
 
 static void option_set(const kbi_option *row, void *options, double value)
 {
-    char *field = (char *)options + row->offset;
-    int32_t whole = (int32_t)value;
-    float real = (float)value;
-    if (row->type == 'i') memcpy(field, &whole, sizeof whole);
-    else if (row->type == 'f') memcpy(field, &real, sizeof real);
-    else memcpy(field, &value, sizeof value);
+    void *field = (char *)options + row->offset;
+    if (row->type == 'i') *(int32_t *)field = (int32_t)value;
+    else if (row->type == 'f') *(float *)field = (float)value;
+    else *(double *)field = value;
 }
 
 kb_status kbi_option_complete(const kbi_option *row, void *options, kb_error *error)

@@ -48,19 +48,12 @@ static inline double kbi_word_weight(const kb_vocabulary *v, uint32_t word)
     return v->weight_bytes == 4 ? (double)kbi_get_f32(at) : kbi_get_f64(at);
 }
 
-/* What kb_vocabulary_create and kb_vocabulary_train know about a tree whose children follow each other. */
-typedef struct kbi_tree {
-    uint32_t nodes, words;
-    const uint32_t *first, *children; /* first: of a leaf its word */
-    const uint8_t *rows;
-    const double *weights;            /* one per word */
-    size_t row_bytes;
-    int32_t branching, levels, scoring, weighting;
-    uint64_t model_id;
-    const char *model_name;
-} kbi_tree;
-kb_status kbi_vocabulary_pack(const kbi_tree *tree, const kb_allocator *allocator, kb_vocabulary **out,
-                              kb_error *error);
+/* A file that is to be filled: a block of zeros but for its header, and its parts in `view`; NULL when memory is out.
+ * kbi_vocabulary_end seals and loads it; the block then belongs to the vocabulary. */
+uint8_t *kbi_vocabulary_begin(const kb_vocabulary_spec *s, uint32_t words, size_t weight_bytes,
+                              const kb_allocator *allocator, kb_vocabulary *view);
+kb_status kbi_vocabulary_end(uint8_t *block, size_t size, const kb_allocator *allocator, kb_vocabulary **out,
+                             kb_error *error);
 
 /* KB_OK when features can be compared with rows of this length and model; else KB_E_MODEL or KB_E_ARGUMENT. */
 kb_status kbi_features_check(const kb_features *features, kb_features *read, size_t row_bytes, uint64_t model_id,

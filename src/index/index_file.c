@@ -5,11 +5,10 @@
 
 #include <math.h>
 
-#define VERSION 3
 #define HEADER 128
 #define ORIGIN 80 /* in the header */
 #define IMAGE 56
-static const uint8_t magic[8] = {0x8b, 'K', 'B', 'I', '\r', '\n', 0x1a, '\n'};
+static const kbi_file_kind index_file = {"index", {0x8b, 'K', 'B', 'I', '\r', '\n', 0x1a, '\n'}, 3, HEADER};
 
 /* The length of each part. */
 typedef struct layout {
@@ -95,8 +94,8 @@ static void output_pad(output *out, uint64_t written)
 static void output_header(output *out, const layout *l, const parts *p, const kb_features *origin)
 {
     uint8_t header[HEADER] = {0};
-    memcpy(header, magic, 8);
-    kbi_put_u32(header + 8, VERSION);
+    memcpy(header, index_file.magic, 8);
+    kbi_put_u32(header + 8, index_file.version);
     kbi_put_u32(header + 12, (l->signatures ? 1u : 0u) | (l->features ? 2u : 0u));
     const uint64_t numbers[] = {p->size, l->vocabulary, l->images, l->names, l->words, l->entries, l->kept,
                                 l->row_bytes};
@@ -236,18 +235,13 @@ kb_status kb_index_save(const kb_index *index, kb_write write, void *self)
 
 static kb_status read_header(const uint8_t *data, size_t size, layout *l, parts *p, kb_error *error)
 {
-    if (size < 8 || memcmp(data, magic, 8) != 0) return kbi_fail(error, KB_E_FORMAT, "this is not a keybits index");
-    if (size < HEADER)
-        return kbi_fail(error, KB_E_TRUNCATED, "the index ends inside its header, after %zu bytes", size);
-    if (kbi_get_u32(data + 8) != VERSION)
-        return kbi_fail(error, KB_E_FORMAT, "index version %u is not one that this library reads (%d)",
-                        kbi_get_u32(data + 8), VERSION);
+    kb_status status = kbi_head_check(&index_file, data, size, error);
+    if (status != KB_OK) return status;
     uint32_t flags = kbi_get_u32(data + 12);
     if (flags > 3) return kbi_fail(error, KB_E_TABLE, "index: unknown flags %x", flags);
     uint64_t says = kbi_get_u64(data + 16), number[7];
-    if (size < says)
-        return kbi_fail(error, KB_E_TRUNCATED, "the index ends after %zu of %llu bytes", size,
-                        (unsigned long long)says);
+    status = kbi_size_check(&index_file, size, says, error);
+    if (status != KB_OK) return status;
     for (size_t i = 0; i < 7; i++) number[i] = kbi_get_u64(data + 24 + 8 * i);
     *l = (layout){number[0], number[1], number[2], number[3], number[4], number[5], number[6], flags & 1, flags & 2};
     if (l->row_bytes < 1 || l->row_bytes > 4096 || !parts_of(l, p) || p->size != size || says != size)
@@ -335,12 +329,6 @@ static kb_status read_segment(kb_index *index, const uint8_t *data, const layout
     return KB_OK;
 }
 
-static kb_status check_sum(const uint8_t *data, const parts *p, kb_error *error)
-{
-    if (kbi_sum_words(KBI_SUM_START, data, (size_t)p->sum) == kbi_get_u64(data + p->sum)) return KB_OK;
-    return kbi_fail(error, KB_E_CHECKSUM, "the index is damaged: its checksum is wrong");
-}
-
 kb_status kb_index_load(const void *data, size_t size, int32_t check, const kb_allocator *given, kb_index **out,
                         kb_error *error)
 {
@@ -365,7 +353,9 @@ kb_status kb_index_load(const void *data, size_t size, int32_t check, const kb_a
     if (status == KB_OK) status = read_origin(data, &index->origin, error);
     if (status == KB_OK) status = read_images(index, data, &l, &p, error);
     if (status == KB_OK) status = read_segment(index, data, &l, &p, error);
-    if (status == KB_OK && check) status = check_sum(data, &p, error);
+    const uint8_t *sum = (const uint8_t *)data + p.sum;
+    if (status == KB_OK && check && kbi_sum_words(KBI_SUM_START, data, (size_t)p.sum) != kbi_get_u64(sum))
+        status = kbi_fail(error, KB_E_CHECKSUM, "the index is damaged: its checksum is wrong");
     if (status == KB_OK) *out = index;
     else kb_index_free(index);
     return status;

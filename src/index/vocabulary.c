@@ -4,10 +4,9 @@
  * the weights of its words. Loading checks it and keeps a pointer. */
 #include "index/index.h"
 
-
-#define VERSION 1
 #define AT_SUM 128 /* the checksum in the header */
-static const uint8_t magic[8] = {0x8b, 'K', 'B', 'V', '\r', '\n', 0x1a, '\n'};
+static const kbi_file_kind vocabulary_file = {"vocabulary", {0x8b, 'K', 'B', 'V', '\r', '\n', 0x1a, '\n'}, 1,
+                                              KBI_VOCABULARY_HEADER};
 
 static uint64_t round8(uint64_t bytes) { return (bytes + 7) & ~(uint64_t)7; }
 
@@ -26,68 +25,50 @@ static uint64_t block_sum(const uint8_t *block, size_t size)
 
 /* ---- writing ---- */
 
-/* Weights are stored as singles where that loses nothing. */
-static size_t weight_size(const kbi_tree *tree)
+static void view_block(kb_vocabulary *v, const uint8_t *block, size_t size)
 {
-    for (uint32_t i = 0; i < tree->words; i++)
-        if ((double)(float)tree->weights[i] != tree->weights[i]) return 8;
-    return 4;
+    v->block = block;
+    v->size = size;
+    v->row_bytes = kbi_get_u32(block + 12);
+    v->nodes = kbi_get_u32(block + 24);
+    v->words = kbi_get_u32(block + 28);
+    v->weight_bytes = kbi_get_u32(block + 40);
+    v->model_id = kbi_get_u64(block + 48);
+    memcpy(v->model_name, block + 64, sizeof v->model_name);
+    v->tree = block + KBI_VOCABULARY_HEADER;
+    v->rows = v->tree + (size_t)v->nodes * KBI_VOCABULARY_NODE;
+    v->weights = v->rows + round8(v->nodes * (uint64_t)v->row_bytes);
 }
 
-static void pack_header(const kbi_tree *tree, size_t weight_bytes, uint64_t size, uint8_t *to)
+uint8_t *kbi_vocabulary_begin(const kb_vocabulary_spec *s, uint32_t words, size_t weight_bytes,
+                              const kb_allocator *allocator, kb_vocabulary *view)
 {
-    memcpy(to, magic, 8);
-    const uint32_t fields[] = {VERSION, (uint32_t)tree->row_bytes, (uint32_t)tree->branching, (uint32_t)tree->levels,
-                               tree->nodes, tree->words, (uint32_t)tree->scoring, (uint32_t)tree->weighting,
-                               (uint32_t)weight_bytes, 0};
-    for (size_t i = 0; i < KBI_COUNT(fields); i++) kbi_put_u32(to + 8 + 4 * i, fields[i]);
-    kbi_put_u64(to + 48, tree->model_id);
-    kbi_put_u64(to + 56, size);
-    if (tree->model_name) memcpy(to + 64, tree->model_name, strlen(tree->model_name));
-}
-
-kb_status kbi_vocabulary_pack(const kbi_tree *tree, const kb_allocator *allocator, kb_vocabulary **out, kb_error *error)
-{
-    size_t weight_bytes = weight_size(tree);
-    uint64_t size = block_bytes(tree->nodes, tree->words, tree->row_bytes, weight_bytes);
+    uint64_t size = block_bytes(s->nodes, words, (uint64_t)s->row_bytes, weight_bytes);
     uint8_t *block = size <= SIZE_MAX ? kbi_allocate_zeros(allocator, (size_t)size) : NULL;
-    if (!block) return kbi_fail(error, KB_E_MEMORY, "no memory for a vocabulary of %u words", tree->words);
-    pack_header(tree, weight_bytes, size, block);
-    uint8_t *to = block + KBI_VOCABULARY_HEADER;
-    for (uint32_t i = 0; i < tree->nodes; i++, to += KBI_VOCABULARY_NODE) {
-        kbi_put_u32(to, tree->first[i]);
-        kbi_put_u32(to + 4, tree->children[i]);
-    }
-    memcpy(to + tree->row_bytes, tree->rows + tree->row_bytes, (size_t)(tree->nodes - 1) * tree->row_bytes);
-    to += round8(tree->nodes * (uint64_t)tree->row_bytes);
-    for (uint32_t i = 0; i < tree->words; i++, to += weight_bytes) {
-        if (weight_bytes == 4) kbi_put_f32(to, (float)tree->weights[i]);
-        else kbi_put_f64(to, tree->weights[i]);
-    }
-    kbi_put_u64(block + AT_SUM, block_sum(block, (size_t)size));
-    kb_status status = kb_vocabulary_load(block, (size_t)size, allocator, out, error);
+    if (!block) return NULL;
+    const uint32_t fields[] = {vocabulary_file.version, (uint32_t)s->row_bytes, (uint32_t)s->branching,
+                               (uint32_t)s->levels, s->nodes, words, (uint32_t)s->scoring, (uint32_t)s->weighting,
+                               (uint32_t)weight_bytes, 0};
+    memcpy(block, vocabulary_file.magic, 8);
+    for (size_t i = 0; i < KBI_COUNT(fields); i++) kbi_put_u32(block + 8 + 4 * i, fields[i]);
+    kbi_put_u64(block + 48, s->model_id);
+    kbi_put_u64(block + 56, size);
+    if (s->model_name) memcpy(block + 64, s->model_name, strlen(s->model_name));
+    view_block(view, block, (size_t)size);
+    return block;
+}
+
+kb_status kbi_vocabulary_end(uint8_t *block, size_t size, const kb_allocator *allocator, kb_vocabulary **out,
+                             kb_error *error)
+{
+    kbi_put_u64(block + AT_SUM, block_sum(block, size));
+    kb_status status = kb_vocabulary_load(block, size, allocator, out, error);
     if (*out) (*out)->owned = block;
     else kbi_deallocate(allocator, block);
     return status;
 }
 
 /* ---- loading ---- */
-
-static kb_status check_vocabulary_header(const uint8_t *block, size_t size, kb_error *error)
-{
-    if (size < 8 || memcmp(block, magic, 8) != 0)
-        return kbi_fail(error, KB_E_FORMAT, "this is not a keybits vocabulary");
-    if (size < KBI_VOCABULARY_HEADER)
-        return kbi_fail(error, KB_E_TRUNCATED, "the vocabulary ends inside its header, after %zu bytes", size);
-    if (kbi_get_u32(block + 8) != VERSION)
-        return kbi_fail(error, KB_E_FORMAT, "vocabulary version %u is not one that this library reads (%d)",
-                        kbi_get_u32(block + 8), VERSION);
-    uint64_t says = kbi_get_u64(block + 56);
-    if (size < says)
-        return kbi_fail(error, KB_E_TRUNCATED, "the vocabulary ends after %zu of %llu bytes", size,
-                        (unsigned long long)says);
-    return KB_OK;
-}
 
 static kb_status check_numbers(const uint8_t *block, size_t size, kb_error *error)
 {
@@ -113,6 +94,15 @@ static kb_status check_numbers(const uint8_t *block, size_t size, kb_error *erro
         return kbi_fail(error, KB_E_TABLE, "vocabulary: %zu bytes, but its header needs %llu", size,
                         (unsigned long long)want);
     return KB_OK;
+}
+
+static kb_status check_file(const uint8_t *block, size_t size, kb_error *error)
+{
+    kb_status status = kbi_head_check(&vocabulary_file, block, size, error);
+    if (status == KB_OK) status = kbi_size_check(&vocabulary_file, size, kbi_get_u64(block + 56), error);
+    if (status == KB_OK) status = check_numbers(block, size, error);
+    if (status != KB_OK || block_sum(block, size) == kbi_get_u64(block + AT_SUM)) return status;
+    return kbi_fail(error, KB_E_CHECKSUM, "the vocabulary is damaged: its checksum is wrong");
 }
 
 /* Notes the depth of a node's children; false when one of them has a parent already. */
@@ -162,21 +152,6 @@ static kb_status check_tree(const kb_vocabulary *v, kb_error *error)
     return status;
 }
 
-static void view_block(kb_vocabulary *v, const uint8_t *block, size_t size)
-{
-    v->block = block;
-    v->size = size;
-    v->row_bytes = kbi_get_u32(block + 12);
-    v->nodes = kbi_get_u32(block + 24);
-    v->words = kbi_get_u32(block + 28);
-    v->weight_bytes = kbi_get_u32(block + 40);
-    v->model_id = kbi_get_u64(block + 48);
-    memcpy(v->model_name, block + 64, sizeof v->model_name);
-    v->tree = block + KBI_VOCABULARY_HEADER;
-    v->rows = v->tree + (size_t)v->nodes * KBI_VOCABULARY_NODE;
-    v->weights = v->rows + round8(v->nodes * (uint64_t)v->row_bytes);
-}
-
 kb_status kb_vocabulary_load(const void *data, size_t size, const kb_allocator *given, kb_vocabulary **out,
                                   kb_error *error)
 {
@@ -184,11 +159,8 @@ kb_status kb_vocabulary_load(const void *data, size_t size, const kb_allocator *
     if (out) *out = NULL;
     if (!data || !out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
     kb_status status = kbi_allocator_read(&allocator, given, error);
-    if (status == KB_OK) status = check_vocabulary_header(data, size, error);
-    if (status == KB_OK) status = check_numbers(data, size, error);
+    if (status == KB_OK) status = check_file(data, size, error);
     if (status != KB_OK) return status;
-    if (block_sum(data, size) != kbi_get_u64((const uint8_t *)data + AT_SUM))
-        return kbi_fail(error, KB_E_CHECKSUM, "the vocabulary is damaged: its checksum is wrong");
     kb_vocabulary *v = kbi_allocate_zeros(&allocator, sizeof *v);
     if (!v) return kbi_fail(error, KB_E_MEMORY, "out of memory");
     v->allocator = allocator;

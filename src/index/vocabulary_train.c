@@ -245,20 +245,11 @@ static double leaf_weight(const trainer *t, const train_node *leaf, const uint32
     return (double)(float)kbi_log((double)t->o.images / (double)images);
 }
 
-/* A weight of 0 says that every image has the word. */
-static bool weights_tell(const double *weights, uint32_t words)
-{
-    for (uint32_t i = 0; i < words; i++)
-        if (weights[i] > 0) return true;
-    return false;
-}
-
 static kb_status pack_trained(trainer *t, kb_vocabulary **out, kb_error *error)
 {
-    uint32_t *first = kbi_allocate_array(&t->allocator, t->count, sizeof *first);
-    uint32_t *children = kbi_allocate_array(&t->allocator, t->count, sizeof *children);
+    uint32_t *parents = kbi_allocate_array(&t->allocator, t->count, sizeof *parents), words = 0;
     double *weights = kbi_allocate_array(&t->allocator, t->count, sizeof *weights);
-    uint32_t words = 0;
+    bool tells = false; /* a weight of 0 says that every image has the word */
     kb_status status = kbi_fail(error, KB_E_MEMORY, "out of memory");
     kb_model_info info;
     KB_INIT(info);
@@ -267,23 +258,25 @@ static kb_status pack_trained(trainer *t, kb_vocabulary **out, kb_error *error)
         while (t->o.image_ends[image] <= i) image++;
         t->spare[i] = (uint32_t)image;
     }
-    if (first && children && weights) {
-        for (uint32_t i = 0; i < t->count; i++) {
-            bool leaf = t->nodes[i].children == 0;
-            if (leaf) weights[words] = leaf_weight(t, &t->nodes[i], t->spare);
-            first[i] = leaf ? words++ : t->nodes[i].first;
-            children[i] = t->nodes[i].children;
-        }
-        kbi_tree tree = {t->count, words, first, children, t->node_rows, weights, t->row_bytes, t->o.branching,
-                         t->o.levels, 0, t->o.image_ends ? KB_WEIGHTING_TF_IDF : KB_WEIGHTING_TF, info.id,
-                         info.spec ? info.spec->name : NULL};
-        status = weights_tell(weights, words)
-                     ? kbi_vocabulary_pack(&tree, &t->allocator, out, error)
-                     : kbi_fail(error, KB_E_ARGUMENT, "each of %zu images has all %u words, so that no word has a "
-                                "weight: more words or other images are needed", t->o.images, words);
+    for (uint32_t i = 0; parents && weights && i < t->count; i++) {
+        const train_node *node = &t->nodes[i];
+        for (uint32_t k = 0; k < node->children; k++) parents[node->first + k] = i;
+        weights[i] = node->children == 0 ? leaf_weight(t, node, t->spare) : 0;
+        words += node->children == 0;
+        tells |= weights[i] > 0;
     }
-    kbi_deallocate(&t->allocator, first);
-    kbi_deallocate(&t->allocator, children);
+    if (parents && weights && !tells)
+        status = kbi_fail(error, KB_E_ARGUMENT, "each of %zu images has all %u words, so that no word has a weight: "
+                          "more words or other images are needed", t->o.images, words);
+    if (parents && weights && tells) {
+        const kb_vocabulary_spec spec = {
+            .struct_size = sizeof spec, .nodes = t->count, .parents = parents, .rows = t->node_rows,
+            .weights = weights, .row_bytes = (int32_t)t->row_bytes, .branching = t->o.branching,
+            .levels = t->o.levels, .weighting = t->o.image_ends ? KB_WEIGHTING_TF_IDF : KB_WEIGHTING_TF,
+            .model_id = info.id, .model_name = info.spec ? info.spec->name : NULL};
+        status = kb_vocabulary_create(&spec, &t->allocator, out, error);
+    }
+    kbi_deallocate(&t->allocator, parents);
     kbi_deallocate(&t->allocator, weights);
     return status;
 }

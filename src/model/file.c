@@ -6,8 +6,7 @@
 #include "model/model.h"
 
 #define HEADER 52
-#define VERSION 1
-static const uint8_t magic[8] = {0x8b, 'K', 'B', 'M', '\r', '\n', 0x1a, '\n'};
+static const kbi_file_kind model_file = {"model file", {0x8b, 'K', 'B', 'M', '\r', '\n', 0x1a, '\n'}, 1, HEADER + 4};
 
 /* The CRC-32 of zlib and PNG, bit by bit: model files are small. */
 static uint32_t crc32_of(const uint8_t *data, size_t size)
@@ -79,8 +78,8 @@ kb_status kb_model_save(const kb_model *model, void *buffer, size_t capacity, si
     if (capacity < *size) return KB_E_SPACE;
 
     uint8_t *to = buffer;
-    memcpy(to, magic, 8);
-    kbi_put_u32(to + 8, VERSION);
+    memcpy(to, model_file.magic, 8);
+    kbi_put_u32(to + 8, model_file.version);
     kbi_put_u32(to + 12, (uint32_t)spec->kind);
     kbi_put_u32(to + 16, (uint32_t)spec->sampler);
     kbi_put_u32(to + 20, (uint32_t)spec->bits);
@@ -101,26 +100,18 @@ kb_status kb_model_save(const kb_model *model, void *buffer, size_t capacity, si
 }
 
 /* Checks the header and then the checksum. */
-static kb_status check_header(const uint8_t *data, size_t size, kb_error *error)
+static kb_status check_file(const uint8_t *data, size_t size, kb_error *error)
 {
-    if (size < 8 || memcmp(data, magic, 8) != 0)
-        return kbi_fail(error, KB_E_FORMAT, "this is not a keybits model file");
-    if (size < HEADER + 4)
-        return kbi_fail(error, KB_E_TRUNCATED, "the file ends inside its header, after %zu bytes", size);
-    uint32_t version = kbi_get_u32(data + 8);
-    if (version != VERSION)
-        return kbi_fail(error, KB_E_FORMAT, "format version %u is not one that this library reads (%d)", version,
-                       VERSION);
+    kb_status status = kbi_head_check(&model_file, data, size, error);
+    if (status != KB_OK) return status;
     uint64_t wanted = (uint64_t)HEADER + kbi_get_u32(data + 32) + kbi_get_u32(data + 36) + kbi_get_u32(data + 40) + 4;
-    if (size < wanted)
-        return kbi_fail(error, KB_E_TRUNCATED, "the file has %zu bytes, its header promises %llu", size,
-                       (unsigned long long)wanted);
+    status = kbi_size_check(&model_file, size, wanted, error);
+    if (status != KB_OK) return status;
     if (size > wanted)
         return kbi_fail(error, KB_E_FORMAT, "%llu bytes too many follow the model",
                         (unsigned long long)(size - wanted));
-    if (kbi_get_u32(data + size - 4) != crc32_of(data, size - 4))
-        return kbi_fail(error, KB_E_CHECKSUM, "the checksum does not agree: the file is damaged");
-    return KB_OK;
+    if (kbi_get_u32(data + size - 4) == crc32_of(data, size - 4)) return KB_OK;
+    return kbi_fail(error, KB_E_CHECKSUM, "the checksum does not agree: the file is damaged");
 }
 
 /* The fields of a file whose checksum is right; name and text are copied into `strings`. */
@@ -166,7 +157,7 @@ kb_status kb_model_load(const void *data, size_t size, const kb_allocator *alloc
     if (out) *out = NULL;
     if (!data || !out) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
     kb_status status = kbi_allocator_read(&from, allocator, error);
-    if (status == KB_OK) status = check_header(data, size, error);
+    if (status == KB_OK) status = check_file(data, size, error);
     if (status != KB_OK) return status;
 
     const uint8_t *bytes = data;
