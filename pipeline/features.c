@@ -56,7 +56,7 @@ bool features_write_deviations(const features *f, const io_image *image, const k
     kb_error why;
     kb_status status = kb_keypoint_deviations(&image->view, &view, parallel, workspace, sigma, &why);
     for (size_t i = 0; i < count && status == KB_OK; i++)
-        if (sigma[i] > 0) sigma[i] *= (float)((image->file.step_x + image->file.step_y) / 2);
+        sigma[i] *= (float)((image->file.step_x + image->file.step_y) / 2);
     bool ok = status == KB_OK ? io_npy_write(path, IO_F32, 1, &count, sigma, error)
                               : io_fail(error, "%s: %s", path, why.text);
     free(sigma);

@@ -129,7 +129,7 @@ KB_API kb_status kb_orient(const kb_image *image, const kb_orient_options *optio
 
 /* How exact the places of keypoints are: deviations (n numbers) receives the standard deviation of each along either
  * axis, px of the image, from the curvature of its detector's response and its scale; bundle adjustment weighs
- * residuals by it. -1 for a keypoint that is not finite, not positive in size, or outside the image. Between two views
+ * residuals by it. NaN for a keypoint that is not finite, not positive in size, or outside the image. Between two views
  * the deviation of a residual is the root of the sum of both squares, each brought to the same image. An unknown
  * detector (0) counts as the default. parallel, workspace and error may be NULL. docs/detect.md has the model and how
  * well it holds. */

@@ -498,7 +498,7 @@ typedef struct kb_fit_options {
                                  same number of tries. 0: 1 */
     const float *deviations;  /* n standard deviations of the errors of the pairs, in any unit: errors count by them,
                                  and the threshold is that of the median pair, 0.8 to 4 times as large for others. One
-                                 that is not positive counts as the median. NULL: all alike */
+                                 that is not positive, NaN too, counts as the median. NULL: all alike */
 } kb_fit_options;
 
 typedef enum kb_fit_result {

@@ -143,7 +143,7 @@ static void deviation_task(void *context, int32_t piece)
     const deviation_job *j = context;
     for (size_t i = kbi_piece(j->n, j->pieces, piece); i < kbi_piece(j->n, j->pieces, piece + 1); i++) {
         bool fine = kbi_keypoint_check(&j->keypoints[i], j->keypoints[i].size, j->image.width, j->image.height) == 0;
-        j->deviation[i] = fine ? (float)deviation_of(&j->image, j->exactness, &j->keypoints[i]) : -1;
+        j->deviation[i] = fine ? (float)deviation_of(&j->image, j->exactness, &j->keypoints[i]) : NAN;
     }
 }
 

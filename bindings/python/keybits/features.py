@@ -259,7 +259,7 @@ def orient(image: ImageLike, keypoints: KeypointsLike, rule: str = "default", sc
 def deviations(image: ImageLike, keypoints: KeypointsLike, detector: Union[str, Detector] = DEFAULT_DETECTOR, *,
                white: int = 0) -> npt.NDArray[np.float32]:
     """The standard deviation of the place of each keypoint along either axis, in px, by which bundle adjustment weighs
-    residuals. keypoints are those that the detector found in the image; -1 for one that is not in it."""
+    residuals. keypoints are those that the detector found in the image; NaN for one that is not in it."""
     view, alive = image_view(image, white)
     places = keypoint_array(keypoints)
     sigma = np.zeros(len(places), np.float32)

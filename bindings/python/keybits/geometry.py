@@ -127,8 +127,8 @@ def _options(geometry: int, threshold: float, confidence: float, max_iterations:
              quality: Optional[Any], deviations: Optional[Any], camera1: Optional[Camera], camera2: Optional[Camera],
              n: int, candidates: int = 0) -> Tuple[Any, Tuple[Any, ...]]:
     order, exact = _per_match("quality", quality, n), _per_match("deviations", deviations, n)
-    if exact is not None and not (np.isfinite(exact) & (exact >= 0)).all():
-        raise KeybitsValueError("deviations must be finite and not negative; 0 is one that is not known")
+    if exact is not None and (np.isinf(exact) | (exact < 0)).any():
+        raise KeybitsValueError("deviations must be finite and not negative; 0 and NaN are not known ones")
     number("threshold", threshold, 0, 10 ** 9)
     number("confidence", confidence, 0, 1 - 2 ** -53)
     first = instance("camera", camera1, Camera)._struct() if camera1 is not None else None
@@ -166,7 +166,7 @@ def fit(points_a: npt.ArrayLike, points_b: npt.ArrayLike, geometry: str = "homog
     threshold in px (0: 3; fundamental and essential 1). quality: one number per pair, lower is better (the match
     distance); PROSAC tries the best first. Without it pairs are taken as given best first. deviations: the standard
     deviation of the error of each pair, in any unit. The threshold holds for the median pair and is 0.8 to 4 times as
-    large for others, in proportion to their deviation; 0 counts as the median."""
+    large for others, in proportion to their deviation; 0 and NaN count as the median."""
     if geometry not in GEOMETRIES:
         raise KeybitsValueError(f"no geometry {geometry!r}; there are {', '.join(GEOMETRIES)}")
     a, b = _points(points_a, 2, "points_a"), _points(points_b, 2, "points_b")
