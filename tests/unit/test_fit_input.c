@@ -305,7 +305,7 @@ static void test_wrong_arguments(void **state)
         assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &r, NULL), KB_E_ARGUMENT);
     }
     KB_INIT(o);
-    o.geometry = (kb_geometry)7;
+    o.geometry = (kb_geometry)8;
     assert_int_equal(kb_fit(s.pairs, s.n, &o, NULL, NULL, &r, NULL), KB_E_ARGUMENT);
     KB_INIT(o);
     o.max_iterations = -1;
