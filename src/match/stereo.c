@@ -138,22 +138,19 @@ static bool refine_allocate(refine_buffers *b, size_t n, kb_workspace *ws)
 static kb_status stereo_refine(const stereo_job *job, kb_workspace *ws, kb_stereo_match *matches, size_t *count)
 {
     size_t n = *count, kept = 0;
-    refine_buffers buffers;
+    refine_buffers b;
     if (n == 0) return KB_OK;
-    if (!refine_allocate(&buffers, n, ws)) return KB_E_MEMORY;
-    kb_keypoint *places = buffers.places;
-    uint8_t *patches = buffers.patches;
-    uint32_t *differences = buffers.differences;
-    for (size_t i = 0; i < n; i++) stereo_place(job, &matches[i], &places[i], &places[n + i]);
-    uint8_t *right = patches + n * KB_PATCH_SIDE * KB_PATCH_SIDE;
-    kb_status status = stereo_cut(job->o.left, places, n, job, ws, patches);
-    if (status == KB_OK) status = stereo_cut(job->o.right, places + n, n, job, ws, right);
+    if (!refine_allocate(&b, n, ws)) return KB_E_MEMORY;
+    for (size_t i = 0; i < n; i++) stereo_place(job, &matches[i], &b.places[i], &b.places[n + i]);
+    uint8_t *right = b.patches + n * KB_PATCH_SIDE * KB_PATCH_SIDE;
+    kb_status status = stereo_cut(job->o.left, b.places, n, job, ws, b.patches);
+    if (status == KB_OK) status = stereo_cut(job->o.right, b.places + n, n, job, ws, right);
     if (status != KB_OK) return status;
     for (size_t i = 0; i < n; i++) {
         const kb_keypoint *k = &job->left[matches[i].a];
         size_t at = i * KB_PATCH_SIDE * KB_PATCH_SIDE;
         float shift;
-        if (!best_shift(patches + at, right + at, &shift, &differences[kept])) continue;
+        if (!best_shift(b.patches + at, right + at, &shift, &b.differences[kept])) continue;
         kb_stereo_match m = matches[i];
         m.x += shift * k->size / KB_PATCH_SIDE;
         m.disparity = k->x - m.x;
@@ -162,9 +159,9 @@ static kb_status stereo_refine(const stereo_job *job, kb_workspace *ws, kb_stere
     }
     n = kept;
     kept = 0;
-    float limit = n ? OUTLIER * (float)median_of(differences, n, buffers.entries) : 0;
+    float limit = n ? OUTLIER * (float)median_of(b.differences, n, b.entries) : 0;
     for (size_t i = 0; i < n; i++)
-        if ((float)differences[i] <= limit) matches[kept++] = matches[i];
+        if ((float)b.differences[i] <= limit) matches[kept++] = matches[i];
     *count = kept;
     return KB_OK;
 }

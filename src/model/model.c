@@ -25,22 +25,23 @@ static kb_status check_name(const char *name, kb_error *error)
     return KB_OK;
 }
 
+static kbi_box first_box(const kb_box_pair *p) { return (kbi_box){p->channel1, p->x1, p->y1, p->radius1}; }
+static kbi_box second_box(const kb_box_pair *p) { return (kbi_box){p->channel2, p->x2, p->y2, p->radius2}; }
+
 static kb_status check_box(const kb_model_spec *spec, int32_t bit, int which, kb_error *error)
 {
-    const kb_box_pair *p = &spec->boxes[bit];
-    int channel = which == 1 ? p->channel1 : p->channel2, radius = which == 1 ? p->radius1 : p->radius2;
-    int x = which == 1 ? p->x1 : p->x2, y = which == 1 ? p->y1 : p->y2;
+    const kbi_box b = (which == 1 ? first_box : second_box)(&spec->boxes[bit]);
     kbi_grid grid = kbi_sampler_grid(spec->sampler);
     int min = kbi_min_radius(grid), max = kbi_max_radius(grid);
-    if (channel >= KB_CHANNELS || (spec->kind == KB_KIND_BAD) != (channel == 0))
+    if (b.channel >= KB_CHANNELS || (spec->kind == KB_KIND_BAD) != (b.channel == 0))
         return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: no channel %d in this kind", bit, which,
-                           channel);
-    if (radius < min || radius > max)
+                           b.channel);
+    if (b.radius < min || b.radius > max)
         return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: radius %d is not %d to %d", bit, which,
-                           radius, min, max);
-    if (!kbi_box_fits((kbi_box){(uint8_t)channel, (uint8_t)x, (uint8_t)y, (uint8_t)radius}, grid))
+                           b.radius, min, max);
+    if (!kbi_box_fits(b, grid))
         return kbi_fail_at(error, KB_E_TABLE, "boxes", bit, "bit %d, box %d: centre (%d, %d) with radius %d %s", bit,
-                           which, x, y, radius,
+                           which, b.x, b.y, b.radius,
                            !kbi_on_cells(grid) ? "leaves the patch"
                            : !kbi_has_octaves(grid)
                                ? "is not on the cells of a patch: x - radius and y - radius must be even"
@@ -130,9 +131,6 @@ static uint32_t box_key(kbi_box b)
 {
     return (uint32_t)b.channel << 24 | (uint32_t)b.radius << 16 | (uint32_t)b.y << 8 | b.x;
 }
-
-static kbi_box first_box(const kb_box_pair *p) { return (kbi_box){p->channel1, p->x1, p->y1, p->radius1}; }
-static kbi_box second_box(const kb_box_pair *p) { return (kbi_box){p->channel2, p->x2, p->y2, p->radius2}; }
 
 /* The first place among the sorted boxes of a table whose box is not before this one. */
 static int32_t box_place(const kbi_box_table *table, kbi_box box)

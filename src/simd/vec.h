@@ -118,6 +118,15 @@ VEC_INLINE void v_store16(void *p, vec_ints a)
 }
 #endif
 
+#ifndef KBI_VEC_AVX512
+VEC_INLINE vec v_replace(vec a, int lane, vec b)
+{
+    static const uint16_t numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    vec here = (vec)((vec_u16)v_loadu(numbers) == (uint16_t)lane);
+    return v_or(v_and(here, b), v_andnot(here, a));
+}
+#endif
+
 #ifndef VEC_ADDS_ALONG /* with what comes before or after */
 #    define v_add_pairs8(sum, a) v_add(sum, v_sum_pairs8(a))
 #    define v_shr_round(a, n)    v_shr(v_add(a, v_set(1 << ((n) - 1))), n)

@@ -65,11 +65,6 @@ VEC_INLINE uint32_t v_least(vec a, int *lane)
     *lane = (int)(upper ? 8 + (high >> 16) : low >> 16);
     return (upper ? high : low) & 0xffff;
 }
-VEC_INLINE vec v_replace(vec a, int lane, vec b)
-{
-    const vec number = _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    return _mm256_blendv_epi8(a, b, _mm256_cmpeq_epi16(number, v_set(lane)));
-}
 
 VEC_INLINE void v_load_rows(const uint8_t *const rows[VEC_LANES], size_t offset, vec out[8])
 {

@@ -89,11 +89,6 @@ VEC_INLINE uint32_t v_least(vec a, int *lane)
     *lane = __builtin_ctzll(where) / 8;
     return min;
 }
-VEC_INLINE vec v_replace(vec a, int lane, vec b)
-{
-    static const uint16_t number[VEC_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
-    return vbslq_u16(vceqq_u16(vld1q_u16(number), v_set(lane)), b, a);
-}
 
 /* A pair is two vecs as they are, since NEON's multiplications take the lanes apart. */
 VEC_INLINE vec_pair v_pair(vec a, vec b) { return (vec_pair){a, b}; }

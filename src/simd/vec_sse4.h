@@ -29,11 +29,6 @@ VEC_INLINE uint32_t v_least(vec a, int *lane)
     *lane = (int)(found >> 16);
     return found & 0xffff;
 }
-VEC_INLINE vec v_replace(vec a, int lane, vec b)
-{
-    const vec number = _mm_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7);
-    return _mm_blendv_epi8(a, b, _mm_cmpeq_epi16(number, v_set(lane)));
-}
 
 /* ---- for Harris's response ---- */
 

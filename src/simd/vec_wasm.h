@@ -68,10 +68,6 @@ VEC_INLINE uint32_t v_least(vec a, int *lane)
     *lane = __builtin_ctz(wasm_i16x8_bitmask(wasm_i16x8_eq(a, min)));
     return wasm_u16x8_extract_lane(min, 0);
 }
-VEC_INLINE vec v_replace(vec a, int lane, vec b)
-{
-    return wasm_v128_bitselect(b, a, wasm_i16x8_eq(wasm_i16x8_const(0, 1, 2, 3, 4, 5, 6, 7), v_set(lane)));
-}
 
 VEC_INLINE vec_pair v_pair(vec a, vec b) { return (vec_pair){w_unpacklo_epi16(a, b), w_unpackhi_epi16(a, b)}; }
 VEC_INLINE vec v_narrow_shr6(vec_pair a) { return wasm_u16x8_narrow_i32x4(v_shr32(a.low, 6), v_shr32(a.high, 6)); }
