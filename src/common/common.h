@@ -138,10 +138,8 @@ void kbi_deallocate(const kb_allocator *allocator, const void *memory);
  * A stack: buffers are taken from one block, and a call gives its buffers back at its end
  *
  *     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
- *     size_t mark = kbi_workspace_mark(ws);
  *     ... kbi_workspace_get(ws, bytes) ...
- *     kbi_workspace_rewind(ws, mark);
- *     kbi_workspace_release(&local);
+ *     return kbi_workspace_end(&local, status, limits, error);
  *
  * so that calls within calls share it. A buffer that does not fit into the block is allocated apart, and at the end of
  * the call the block is made large enough for the next call. */
@@ -157,6 +155,8 @@ struct kb_workspace {
     bool measures;  /* counts and gives no memory: kbi_workspace_measure */
     bool temporary; /* for one call */
     size_t missing; /* min number of bytes that the last failed request of a call lacked; 0: none failed */
+    struct kb_workspace *of_call; /* of the `local` of a call: the workspace that it uses, */
+    size_t of_call_mark;          /* and what was used of it before */
 };
 
 /* At least `bytes` bytes aligned to KBI_ALIGN, not cleared; NULL when memory is out. bytes may be 0. For the thread of
@@ -189,18 +189,17 @@ void kbi_workspace_release(kb_workspace *workspace);
  * that the measuring function of the call tells what all of it needs, not only what its first buffers lacked. */
 #ifdef __wasm__
 /* A page's workspace grows, and its module is smaller without the measuring functions. */
-static inline bool kbi_workspace_lacks(kb_workspace *workspace, size_t mark, kb_status status)
+static inline bool kbi_workspace_lacks(const kb_workspace *local, kb_status status)
 {
-    (void)workspace, (void)mark, (void)status;
+    (void)local, (void)status;
     return false;
 }
 #else
-bool kbi_workspace_lacks(kb_workspace *workspace, size_t mark, kb_status status);
+bool kbi_workspace_lacks(const kb_workspace *local, kb_status status);
 #endif
 /* The end of a call that began with kbi_workspace_or: rewinds, releases, and returns status. A failure without a
  * sentence gets one; a caller's buffer that is too small is told by how much, with the limits that decide its size. */
-kb_status kbi_workspace_end(kb_workspace *workspace, size_t mark, kb_workspace *local, kb_status status,
-                            const char *limits, kb_error *error);
+kb_status kbi_workspace_end(kb_workspace *local, kb_status status, const char *limits, kb_error *error);
 
 /* ---- parallel loops ---- */
 /* How many tasks may run at once: 1 without a kb_parallel. */

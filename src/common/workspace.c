@@ -94,8 +94,10 @@ kb_workspace *kbi_workspace_or(kb_workspace *given, kb_workspace *local)
     memset(local, 0, sizeof *local);
     kbi_allocator_read(&local->allocator, NULL, NULL);
     local->temporary = true;
-    if (given) given->missing = 0;
-    return given ? given : local;
+    local->of_call = given ? given : local;
+    local->of_call->missing = 0;
+    local->of_call_mark = local->of_call->used;
+    return local->of_call;
 }
 
 void kbi_workspace_measure(kb_workspace *workspace)
@@ -197,12 +199,13 @@ void kbi_workspace_rewind(kb_workspace *workspace, size_t mark)
 }
 
 #ifndef __wasm__
-bool kbi_workspace_lacks(kb_workspace *workspace, size_t mark, kb_status status)
+bool kbi_workspace_lacks(const kb_workspace *local, kb_status status)
 {
+    kb_workspace *workspace = local->of_call;
     if (status != KB_E_MEMORY || !workspace->fixed || workspace->missing == 0) return false;
-    kbi_workspace_rewind(workspace, mark);
+    kbi_workspace_rewind(workspace, local->of_call_mark);
     workspace->measures = true;
-    workspace->peak = mark;
+    workspace->peak = workspace->used;
     return true;
 }
 #endif
@@ -219,10 +222,10 @@ static void tell_missing(kb_workspace *workspace, const char *limits, kb_error *
     workspace->measures = false;
 }
 
-kb_status kbi_workspace_end(kb_workspace *workspace, size_t mark, kb_workspace *local, kb_status status,
-                            const char *limits, kb_error *error)
+kb_status kbi_workspace_end(kb_workspace *local, kb_status status, const char *limits, kb_error *error)
 {
-    kbi_workspace_rewind(workspace, mark);
+    kb_workspace *workspace = local->of_call;
+    kbi_workspace_rewind(workspace, local->of_call_mark);
     if (status == KB_E_MEMORY && workspace->fixed && workspace->missing > 0) tell_missing(workspace, limits, error);
     kbi_workspace_release(local);
     return status == KB_OK || (error && error->text[0]) ? status : kbi_fail_status(error, status);

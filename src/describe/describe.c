@@ -79,7 +79,7 @@ static kb_status describer_end(describer *d, kb_status status, kb_features *feat
                                kb_error *error)
 {
     if (status == KB_OK && features) kbi_features_write(features, &d->features);
-    return kbi_workspace_end(d->workspace, d->mark, &d->local, status, limits, error);
+    return kbi_workspace_end(&d->local, status, limits, error);
 }
 
 /* Where the rows of features go, and what the features say of them once they are there. */

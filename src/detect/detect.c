@@ -89,7 +89,6 @@ kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_
     if (f.capacity && !f.keypoints)
         return kbi_fail_at(error, KB_E_ARGUMENT, "keypoints", -1, "features.keypoints is NULL");
     job.workspace = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(job.workspace);
     job.threads = kbi_parallel_threads(job.options.parallel);
     job.kernels = kbi_detect_kernels_get();
     status = kbi_gray8(image, job.workspace, &job.image);
@@ -104,7 +103,7 @@ kb_status kb_detect(const kb_image *image, const kb_detect_options *options, kb_
         status = find_keypoints(&job, &f, error);
     }
     if (status == KB_OK) kbi_features_write(features, &f);
-    if (kbi_workspace_lacks(job.workspace, mark, status))
+    if (kbi_workspace_lacks(&local, status))
         kbi_detect_measure(image, options, job.options.parallel, job.workspace, &f.n);
-    return kbi_workspace_end(job.workspace, mark, &local, status, "detect, width, height, format, threads", error);
+    return kbi_workspace_end(&local, status, "detect, width, height, format, threads", error);
 }

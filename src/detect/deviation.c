@@ -160,8 +160,7 @@ kb_status kb_keypoint_deviations(const kb_image *image, const kb_features *featu
     deviation_job job = {.keypoints = f.keypoints, .n = f.n, .pieces = kbi_parallel_threads(parallel),
                          .deviation = deviations, .exactness = &row->exactness};
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(ws);
     status = kbi_gray8(image, ws, &job.image);
     if (status == KB_OK) kbi_parallel_run(parallel, job.pieces, deviation_task, &job);
-    return kbi_workspace_end(ws, mark, &local, status, "width, height, format", error);
+    return kbi_workspace_end(&local, status, "width, height, format", error);
 }

@@ -200,7 +200,6 @@ kb_status kb_orient(const kb_image *image, const kb_orient_options *options, kb_
     if (o.orientation < KB_ORIENTATION_GRADIENT || o.orientation > KB_ORIENTATION_NONE)
         return kbi_fail_at(error, KB_E_ARGUMENT, "orientation", -1, "there is no orientation %d", (int)o.orientation);
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(ws);
     orient_job job = {.gray = &gray, .keypoints = f.keypoints, .n = f.n, .confidence = confidence,
                       .rule = o.orientation, .scale = o.scale, .pieces = kbi_parallel_threads(o.parallel)};
     status = orient_get(&job, image, &gray, ws);
@@ -209,6 +208,6 @@ kb_status kb_orient(const kb_image *image, const kb_orient_options *options, kb_
         f.upright = o.orientation == KB_ORIENTATION_NONE;
         kbi_features_write(features, &f);
     }
-    if (kbi_workspace_lacks(ws, mark, status)) kbi_orient_measure(image, f.n, o.parallel, ws);
-    return kbi_workspace_end(ws, mark, &local, status, "keypoints, width, height, format", error);
+    if (kbi_workspace_lacks(&local, status)) kbi_orient_measure(image, f.n, o.parallel, ws);
+    return kbi_workspace_end(&local, status, "keypoints, width, height, format", error);
 }

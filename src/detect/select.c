@@ -177,8 +177,7 @@ kb_status kb_select(kb_selection rule, size_t n, kb_workspace *workspace, kb_fea
     if (!kbi_select_knows(rule))
         return kbi_fail_at(error, KB_E_ARGUMENT, "selection", -1, "there is no selection %d", (int)rule);
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(ws);
     status = kbi_select(f.keypoints, f.n, f.width, f.height, rule, n, ws, &f.n);
     if (status == KB_OK) kbi_features_write(features, &f);
-    return kbi_workspace_end(ws, mark, &local, status, "keypoints, width, height", error);
+    return kbi_workspace_end(&local, status, "keypoints, width, height", error);
 }

@@ -36,10 +36,9 @@ kb_status kbi_fit_any(const kb_point_pair *pairs, size_t n, kb_fit_options *o, k
 {
     kb_fit_report best;
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(ws);
     if (o->looks == 0) o->looks = 1;
     if (o->looks > 0 && o->looks <= INT32_MAX / 2) o->looks *= 2; /* one of two fits is taken */
     kb_status status = fit_both(pairs, n, o, ws, inliers, &best, error);
     if (status == KB_OK) KBI_STRUCT_WRITE(kb_fit_report, report, &best);
-    return kbi_workspace_end(ws, mark, &local, status, "pairs", error);
+    return kbi_workspace_end(&local, status, "pairs", error);
 }

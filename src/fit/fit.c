@@ -258,7 +258,6 @@ static kb_status fit_input_with(const fit_input *input, const fit_kind *kind, co
     kb_status status = read_fit_options(options, kind, &settings, error);
     if (status != KB_OK) return status;
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(ws);
     bool enough = input->n >= settings.kind->sample;
     uint8_t *memory = enough ? kbi_workspace_get(ws, bytes) : NULL;
     KB_INIT(full);
@@ -267,7 +266,7 @@ static kb_status fit_input_with(const fit_input *input, const fit_kind *kind, co
     if (inliers && input->n) memset(inliers, 0, (size_t)input->n);
     if (memory) fit_rows(input, &settings, memory, inliers, &full);
     KBI_STRUCT_WRITE(kb_fit_report, report, &full);
-    return kbi_workspace_end(ws, mark, &local, memory || !enough ? KB_OK : KB_E_MEMORY, "pairs", error);
+    return kbi_workspace_end(&local, memory || !enough ? KB_OK : KB_E_MEMORY, "pairs", error);
 }
 
 static kb_status check_pairs(const void *pairs, size_t n, size_t max, const kb_fit_report *report, kb_error *error)

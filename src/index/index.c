@@ -107,11 +107,10 @@ kb_status kb_index_add(kb_index *index, const kb_features *features, uint64_t id
     if (index->features && f.n > 0 && !f.keypoints)
         return kbi_fail(error, KB_E_ARGUMENT, "this index keeps features, but the image has no keypoints");
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(ws);
     kbi_bag bag;
     status = kbi_bag_create(v, &f, index->signatures, ws, &bag);
     if (status == KB_OK) status = add_bag(index, &f, id, name, &bag);
-    return kbi_workspace_end(ws, mark, &local, status, "rows, row_bytes", error);
+    return kbi_workspace_end(&local, status, "rows, row_bytes", error);
 }
 
 /* ---- removing ---- */

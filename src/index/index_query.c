@@ -400,10 +400,9 @@ kb_status kb_index_query(const kb_index *index, const kb_features *features, con
     if (status == KB_OK) status = query_check(index, &f, &o, error);
     if (status != KB_OK) return status;
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(ws);
     query q = {.index = index, .o = &o, .images = index->count, .kernels = kbi_match_kernels_get()};
     if (o.first_images > 0 && o.first_images < q.images) q.images = o.first_images;
     status = query_run(&q, &f, ws, results, capacity, count);
     if (status != KB_OK) *count = 0;
-    return kbi_workspace_end(ws, mark, &local, status, "images, rows, row_bytes, results, query", error);
+    return kbi_workspace_end(&local, status, "images, rows, row_bytes, results, query", error);
 }

@@ -353,5 +353,5 @@ kb_status kb_loop_detector_add(kb_loop_detector *detector, const kb_features *fe
     size_t *origins = detector->origins;
     if (status == KB_OK) origins[loop->query] = loop->found ? origins[loop->reference] : loop->query;
     KBI_STRUCT_WRITE(kb_loop, out, loop);
-    return kbi_workspace_end(ws, mark, &local, status, "images, rows, row_bytes, loop", error);
+    return kbi_workspace_end(&local, status, "images, rows, row_bytes, loop", error);
 }

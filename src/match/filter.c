@@ -247,8 +247,7 @@ kb_status kb_filter(const kb_features *given_a, const kb_features *given_b, cons
     if (n && !out) return kbi_fail(error, KB_E_ARGUMENT, "out: a pointer is NULL");
     if (n == 0) return KB_OK;
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(ws);
     status = filter_given(&job, &a, &b, matches, n, ws, out, count);
-    if (kbi_workspace_lacks(ws, mark, status)) kbi_filter_measure(n, ws);
-    return kbi_workspace_end(ws, mark, &local, status, "rows_a", error);
+    if (kbi_workspace_lacks(&local, status)) kbi_filter_measure(n, ws);
+    return kbi_workspace_end(&local, status, "rows_a", error);
 }

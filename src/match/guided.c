@@ -198,8 +198,7 @@ kb_status kb_match_guided(const kb_features *given_a, const kb_guide *guides, co
                               .context = guides, .max_ratio = o.max_ratio, .max_distance = o.max_distance,
                               .ratio_per_level = o.ratio_per_level};
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(ws);
     status = guided_run(&s, o.any_angle, guides, ws, matches, count);
-    if (kbi_workspace_lacks(ws, mark, status)) kbi_guided_measure(a.n, b.n, a.row_bytes, ws);
-    return kbi_workspace_end(ws, mark, &local, status, "rows_a, rows_b, row_bytes, guided", error);
+    if (kbi_workspace_lacks(&local, status)) kbi_guided_measure(a.n, b.n, a.row_bytes, ws);
+    return kbi_workspace_end(&local, status, "rows_a, rows_b, row_bytes, guided", error);
 }

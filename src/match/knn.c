@@ -112,7 +112,6 @@ kb_status kb_match_knn(const kb_features *given_a, const kb_features *given_b, i
     if (a.n == 0 || b.n == 0) return KB_OK;
     knn_search s = {.row_bytes = a.row_bytes, .k = k, .neighbours = neighbours};
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(ws);
     status = knn_run(&s, &a, &b, o.parallel, ws);
-    return kbi_workspace_end(ws, mark, &local, status, "rows_a, rows_b, row_bytes", error);
+    return kbi_workspace_end(&local, status, "rows_a, rows_b, row_bytes", error);
 }

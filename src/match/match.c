@@ -243,13 +243,12 @@ kb_status kb_match_features(const kb_features *given_a, const kb_features *given
 
     match_search s = {.row_bytes = a.row_bytes, .squared = a.floats, .workers = kbi_parallel_threads(o.parallel)};
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(ws);
     status = prepare_rows(&s.a, &a, ws);
     if (status == KB_OK) status = prepare_rows(&s.b, &b, ws);
     if (status == KB_OK) status = search_run(&s, &o, ws, matches, count);
-    if (kbi_workspace_lacks(ws, mark, status))
+    if (kbi_workspace_lacks(&local, status))
         kbi_match_measure(a.n, b.n, a.row_bytes, kbi_parallel_threads(o.parallel), ws);
-    return kbi_workspace_end(ws, mark, &local, status, "rows_a, rows_b, row_bytes, threads", error);
+    return kbi_workspace_end(&local, status, "rows_a, rows_b, row_bytes, threads", error);
 }
 
 kb_status kb_match_points(const kb_features *given_a, const kb_features *given_b, const kb_match *matches, size_t n,

@@ -162,7 +162,6 @@ kb_status kb_match_refine(const kb_image images[2], const kb_features *given_a, 
     job.a = a.keypoints;
     job.b = b.keypoints;
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(ws);
     status = refine_run(&job, images, ws);
-    return kbi_workspace_end(ws, mark, &local, status, "refine, width, height", error);
+    return kbi_workspace_end(&local, status, "refine, width, height", error);
 }

@@ -222,8 +222,7 @@ kb_status kb_match_stereo(const kb_features *left, const kb_features *right, con
                               .keypoints = b.keypoints, .parallel = job.o.parallel, .region = stereo_region,
                               .context = &job, .max_ratio = job.o.max_ratio, .max_distance = job.o.max_distance};
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(ws);
     status = stereo_run(&s, &job, ws, matches, count);
     if (status != KB_OK) *count = 0;
-    return kbi_workspace_end(ws, mark, &local, status, "rows_a, rows_b, row_bytes, stereo", error);
+    return kbi_workspace_end(&local, status, "rows_a, rows_b, row_bytes, stereo", error);
 }

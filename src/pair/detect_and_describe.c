@@ -13,9 +13,8 @@ kb_status kb_detect_and_describe(const kb_model *model, const kb_image *image, c
     kbi_error_clear(error);
     if (!model) return kbi_fail(error, KB_E_ARGUMENT, "model: a pointer is NULL");
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(ws);
     kb_status status = kbi_gray8(image, ws, &gray);
     if (status == KB_OK) status = kb_detect(&gray, detect, ws, features, error);
     if (status == KB_OK) status = kb_describe(model, &gray, describe, ws, features, error);
-    return kbi_workspace_end(ws, mark, &local, status, "width, height, format", error);
+    return kbi_workspace_end(&local, status, "width, height, format", error);
 }

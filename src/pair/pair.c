@@ -256,9 +256,8 @@ kb_status kb_match_images(const kb_model *model, const kb_image *a, const kb_ima
     if (status != KB_OK) return kbi_fail_status(error, status);
     kb_workspace local;
     job.workspace = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(job.workspace);
     status = find_keypoints(&job, &job.sides[0], a, job.options.mask_a);
     if (status == KB_OK) status = find_keypoints(&job, &job.sides[1], b, job.options.mask_b);
     if (status == KB_OK) status = match_sides(&job, pair);
-    return kbi_workspace_end(job.workspace, mark, &local, status, "", error);
+    return kbi_workspace_end(&local, status, "", error);
 }

@@ -335,8 +335,7 @@ kb_status kb_pair_verify(const kb_features *a, const kb_features *b, const kb_ve
     if (f[0].n > 0 && (!matches || !inliers)) return kbi_fail(error, KB_E_ARGUMENT, "a pointer is NULL");
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
     verify_look look = {.a = f[0], .b = f[1], .matches = matches, .inliers = inliers};
-    size_t mark = kbi_workspace_mark(ws);
     status = o.upright_a ? take_both(&look, &o, ws) : take_look(&look, &o, NULL, ws);
     if (status == KB_OK) KBI_STRUCT_WRITE(kb_verification, out, &look.found);
-    return kbi_workspace_end(ws, mark, &local, status, "rows, row_bytes, pair", error);
+    return kbi_workspace_end(&local, status, "rows, row_bytes, pair", error);
 }

@@ -172,8 +172,7 @@ kb_status kb_track_points(const kb_image *a, const kb_image *b, const kb_feature
     to.width = b->width;
     to.height = b->height;
     kb_workspace local, *ws = kbi_workspace_or(workspace, &local);
-    size_t mark = kbi_workspace_mark(ws);
     if (from.n) status = track_images(a, b, &from, &o, ws, &to, correlations);
     if (status == KB_OK) kbi_features_write(out, &to);
-    return kbi_workspace_end(ws, mark, &local, status, "width, height, track", error);
+    return kbi_workspace_end(&local, status, "width, height, track", error);
 }
