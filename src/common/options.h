@@ -19,7 +19,7 @@ double kbi_option_get(const kbi_option *row, const void *options);
 /* Puts the default where the option is zero, or checks its range. *error names the option, its value and its range. */
 kb_status kbi_option_complete(const kbi_option *row, void *options, kb_error *error);
 kb_status kbi_options_complete(const kbi_option *rows, size_t count, void *options, kb_error *error);
-/* Copies the caller's struct (structs.h) and completes the options of a table. */
+/* Copies the caller's struct (common.h) and completes the options of a table. */
 kb_status kbi_options_read(const kbi_option *rows, size_t count, void *options, size_t size, const void *given,
                            kb_error *error);
 #define KBI_OPTIONS_READ(type, rows, options, given, error)                                                            \
