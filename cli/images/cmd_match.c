@@ -492,7 +492,7 @@ static const cli_option match_options[] = {
 const cli_command command_match = {
     .name = "match",
     .examples = "poster.jpg photo.jpg --draw match.png # find a poster, look at it\n"
-                "a.jpg b.jpg --fit fundamental -o matches.csv # epipolar lines, whatever the scene\n"
+                "a.jpg b.jpg --fit fundamental -o matches.csv # epipolar lines\n"
                 "a.jpg b.jpg --fit essential --camera 800,800,320,240 # the relative pose",
     .summary = "match two images and find the geometry between them",
     .usage = "A B [options]\nA.npy B.npy --keypoints-a A.csv --keypoints-b B.csv [options]",

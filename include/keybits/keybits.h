@@ -341,6 +341,7 @@ typedef struct kb_detector_info {
                                    version of the library with the same revision: files compare keypoints by it */
     const char *const *options; /* the options that it has and not every detector, by their names in kb_detect_options;
                                    ends with NULL. kb_detect refuses those of other detectors */
+    const void *reserved[2];    /* NULL */
 } kb_detector_info;
 KB_API kb_detector_info kb_detector_get_info(kb_detector detector);
 

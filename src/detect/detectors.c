@@ -19,5 +19,5 @@ const char *kbi_detector_name(int32_t detector)
 kb_detector_info kb_detector_get_info(kb_detector detector)
 {
     const kbi_detector *row = kbi_detector_find(detector);
-    return row ? (kb_detector_info){row->id, row->revision, row->options} : (kb_detector_info){0};
+    return row ? (kb_detector_info){row->id, row->revision, row->options, {NULL, NULL}} : (kb_detector_info){0};
 }
