@@ -18,6 +18,7 @@
 #    include "simd/tmpl_resize_vbmi.h"
 #    include "simd/tmpl_sample.h"
 #    include "simd/tmpl_sift.h"
+#    include "simd/tmpl_sift_bytes.h"
 
 const kbi_image_kernels kbi_image_kernels_avx512 = {
     .batch = KBI_BATCH, .margin = GRID_REACH, .shrink_half = kbi_shrink_half_avx2,
@@ -27,7 +28,7 @@ const kbi_image_kernels kbi_image_kernels_avx512 = {
 const kbi_boxes_kernels kbi_boxes_kernels_avx512 = {OWN(boxes_scratch), OWN(boxes)};
 
 const kbi_sift_kernels kbi_sift_kernels_avx512 = {
-    .scratch_bytes = sizeof(sift_scratch), OWN(sift), .sift_bytes = kbi_sift_bytes_avx2, OWN(project)
+    .scratch_bytes = sizeof(sift_scratch), OWN(sift), OWN(sift_bytes), OWN(project)
 };
 
 /* Five of them are in kernels_avx512_rows.c. */

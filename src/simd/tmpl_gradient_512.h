@@ -6,13 +6,6 @@
 
 #include "simd/vec.h"
 
-/* gcc would fuse multiplications and additions: AVX-512 has instructions for that. */
-#if defined(__GNUC__) && !defined(__clang__)
-#    define GRADIENT_EXACT __attribute__((optimize("fp-contract=off")))
-#else
-#    define GRADIENT_EXACT
-#endif
-
 typedef float gradient_floats16 __attribute__((vector_size(64)));
 typedef float gradient_floats4 __attribute__((vector_size(16)));
 typedef int32_t gradient_ints16 __attribute__((vector_size(64)));
@@ -54,7 +47,7 @@ VEC_INLINE void gradient_store_two(gradient_floats4 a, gradient_floats4 b, float
     _mm_storel_pi((__m64 *)(void *)out, _mm_add_ps(_mm_shuffle_ps(both, both, 0x88), _mm_shuffle_ps(both, both, 0xdd)));
 }
 
-GRADIENT_EXACT VEC_KERNEL void KERNEL(gradient_sums)(const uint16_t *blocks, float *out)
+VEC_EXACT VEC_KERNEL void KERNEL(gradient_sums)(const uint16_t *blocks, float *out)
 {
     gradient_smoothed s;
     gradient_floats16 row[4][KBI_GRADIENT_SUMS];

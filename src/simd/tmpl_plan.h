@@ -55,8 +55,8 @@ VEC_TARGET static void plan_places(plan_group *restrict g, double per_side, kbi_
         int32_t px = kbi_floor_i(x), py = kbi_floor_i(y);
         g->px[i] = px;
         g->py[i] = py;
-        g->fx[i] = kbi_round_i((x - px) * 65536.0) + 512;
-        g->fy[i] = kbi_round_i((y - py) * 65536.0) + 512;
+        g->fx[i] = (int32_t)((x - px) * 65536.0 + 0.5) + 512; /* rounded, since it is not negative */
+        g->fy[i] = (int32_t)((y - py) * 65536.0 + 0.5) + 512;
         g->a[i] = kbi_round_i(scaled * g->cosine[i]);
         g->b[i] = kbi_round_i(scaled * g->sine[i]);
     }

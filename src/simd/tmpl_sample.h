@@ -19,18 +19,22 @@
 #include "simd/tmpl_tiles.h"
 #include "simd/tmpl_upright.h"
 
+#ifndef VEC_LEAST_ROWS
+#    define VEC_LEAST_ROWS 7
+#endif
+#define PLAN_LANES (VEC_LANES > TILE_SAMPLES ? VEC_LANES : TILE_SAMPLES)
+
 typedef struct sample_plan {
-    tile_plan tiles; /* x and y: the fraction, its highest bit flipped, in both halves */
-    /* of each sample of a tile, against the window's corner */
-    uint16_t fx[TILE_SAMPLES], fy[TILE_SAMPLES], carry_x[TILE_SAMPLES], carry_y[TILE_SAMPLES];
-    uint16_t index[TILE_SAMPLES]; /* two bytes: the pixel in the window, and the one to its right */
-    int32_t rows; /* of a window, 7 or 8 */
+    tile_plan tiles;
+    /* Of each sample of a tile, against the window's corner: the fraction, its highest bit flipped, which is also what
+     * a sum of fractions stays below when it has a carry; and two bytes, the pixel in the window and the one to its
+     * right. With wider vectors of two tiles, whose windows are side by side. */
+    uint16_t fx[PLAN_LANES], fy[PLAN_LANES], index[PLAN_LANES];
+    int32_t rows; /* of a window, VEC_LEAST_ROWS to 8 */
     int32_t a, b; /* steps from sample to sample, as in kbi_sampling */
 } sample_plan;
 
 /* ---- plan ---- */
-
-VEC_INLINE vec cut_fraction(vec position) { return v_xor(v_low_twice(position), v_set(0x8000)); }
 
 /* What the steps from sample to sample decide, which the octaves of a keypoint mostly share. */
 VEC_TARGET static void cut_plan_steps(int32_t side, int32_t a, int32_t b, sample_plan *plan)
@@ -39,16 +43,15 @@ VEC_TARGET static void cut_plan_steps(int32_t side, int32_t a, int32_t b, sample
     const int32_t least_x = kbi_min_i(0, reach * a) + kbi_min_i(0, -reach * b);
     const int32_t least_y = kbi_min_i(0, reach * b) + kbi_min_i(0, reach * a);
     const int32_t spread = reach * ((a < 0 ? -a : a) + (b < 0 ? -b : b)) + 65535;
-    plan->rows = spread >> 16 <= 5 ? 7 : 8;
+    plan->rows = kbi_max_i((spread >> 16) + 2, VEC_LEAST_ROWS);
     plan->a = a;
     plan->b = b;
-    for (int32_t k = 0; k < TILE_SAMPLES; k++) {
-        int32_t i = k / TILE, j = k % TILE, x = j * a - i * b - least_x, y = j * b + i * a - least_y;
-        plan->fx[k] = (uint16_t)x;
-        plan->fy[k] = (uint16_t)y;
-        plan->carry_x[k] = (uint16_t)(x ^ 0x8000);
-        plan->carry_y[k] = (uint16_t)(y ^ 0x8000);
-        plan->index[k] = (uint16_t)((VEC_WINDOW_FIRST + (y >> 16) * WINDOW + (x >> 16)) * 257 + 256);
+    for (int32_t k = 0; k < PLAN_LANES; k++) {
+        int32_t i = k / TILE % TILE, j = k % TILE, x = j * a - i * b - least_x, y = j * b + i * a - least_y;
+        int32_t first = VEC_WINDOW_FIRST + k / TILE_SAMPLES * WINDOW * WINDOW;
+        plan->fx[k] = (uint16_t)(x ^ 0x8000);
+        plan->fy[k] = (uint16_t)(y ^ 0x8000);
+        plan->index[k] = (uint16_t)((first + (y >> 16) * WINDOW + (x >> 16)) * 257 + 256);
     }
     plan_steps(side, a, b, least_x, least_y, &plan->tiles);
 }
@@ -66,9 +69,9 @@ typedef struct cut_places {
 
 VEC_INLINE cut_places find_places(const sample_plan *plan, int k, int tile)
 {
-    vec fx = v_add(v_set32(plan->tiles.x[tile]), v_loadu(plan->fx + k)),
-        fy = v_add(v_set32(plan->tiles.y[tile]), v_loadu(plan->fy + k));
-    vec step_x = v_gt(v_loadu(plan->carry_x + k), fx), step_y = v_gt(v_loadu(plan->carry_y + k), fy);
+    vec first_x = v_loadu(plan->fx + k), fx = v_add(v_set32(plan->tiles.x[tile]), first_x);
+    vec first_y = v_loadu(plan->fy + k), fy = v_add(v_set32(plan->tiles.y[tile]), first_y);
+    vec step_x = v_gt(first_x, fx), step_y = v_gt(first_y, fy);
     return (cut_places){v_add8(v_sub8(v_loadu(plan->index + k), step_x), v_and(step_y, v_set(WINDOW * 257))),
                         v_add(v_high_s(v_and(fx, v_set(0xfc00)), v_set(255 * 64)), v_set(32 * 257)),
                         v_and(fy, v_set(0xfc00))};
@@ -124,8 +127,9 @@ VEC_INLINE void cut_patch_of(const kbi_sampling *s, int32_t side, const kbi_pyra
                              uint8_t *patch)
 {
     if (plan->a != s->a || plan->b != s->b) cut_plan_steps(side, s->a, s->b, plan);
-    plan_tiles(s, side, levels, cut_fraction, &plan->tiles);
-    if (plan->rows == 7) cut_tiles(plan, side, 7, patch);
+    plan_tiles(s, side, levels, &plan->tiles);
+    if (VEC_LEAST_ROWS == 6 && plan->rows == 6) cut_tiles(plan, side, 6, patch);
+    else if (plan->rows == 7) cut_tiles(plan, side, 7, patch);
     else cut_tiles(plan, side, 8, patch);
 }
 

@@ -4,7 +4,7 @@
 #include "simd/tmpl_window_64.h"
 
 typedef struct two_tiles {
-    vec index, carry_x, carry_y, fx, fy; /* of sample_plan, for two tiles; index finds the second one's window too */
+    vec index, fx, fy; /* of sample_plan */
 } two_tiles;
 
 /* Tiles `tile` and the next one; a lane for each of their samples, whose fractions are fx and fy. */
@@ -12,8 +12,8 @@ VEC_INLINE vec cut_two_tiles(const tile_plan *tiles, const two_tiles *c, vec fx,
 {
     vec first = v_window_64(tiles->data + tiles->offset[tile], tiles->stride, rows);
     vec second = v_window_64(tiles->data + tiles->offset[tile + 1], tiles->stride, rows);
-    vec index = _mm512_mask_add_epi16(c->index, _mm512_cmpgt_epi16_mask(c->carry_x, fx), c->index, v_set(257));
-    index = _mm512_mask_add_epi16(index, _mm512_cmpgt_epi16_mask(c->carry_y, fy), index, v_set(WINDOW * 257));
+    vec index = _mm512_mask_add_epi16(c->index, _mm512_cmpgt_epi16_mask(c->fx, fx), c->index, v_set(257));
+    index = _mm512_mask_add_epi16(index, _mm512_cmpgt_epi16_mask(c->fy, fy), index, v_set(WINDOW * 257));
     vec weights = v_add(v_high_s(v_and(fx, v_set(0xfc00)), v_set(255 * 64)), v_set(32 * 257));
     vec t = _mm512_maddubs_epi16(_mm512_permutex2var_epi8(first, index, second), weights);
     index = v_add(index, v_set(WINDOW * 257)); /* the row below */
@@ -42,9 +42,7 @@ VEC_INLINE void cut_tiles(const sample_plan *plan, int32_t side, int rows, uint8
 {
     const vec cells = _mm512_setr_epi32(0, 8, 2, 10, 1, 9, 3, 11, 4, 12, 6, 14, 5, 13, 7, 15);
     const vec upper = _mm512_setr_epi32(0, 8, 2, 10, 16, 24, 18, 26, 1, 9, 3, 11, 17, 25, 19, 27);
-    const vec of_second = _mm512_inserti64x4(v_zero(), _mm256_set1_epi16(sizeof(vec) * 257), 1);
-    const two_tiles c = {v_add(v_each32(plan->index), of_second), v_each32(plan->carry_x), v_each32(plan->carry_y),
-                         v_each32(plan->fx), v_each32(plan->fy)};
+    const two_tiles c = {v_loadu(plan->index), v_loadu(plan->fx), v_loadu(plan->fy)};
     const tile_plan *tiles = &plan->tiles;
     const int across = side / TILE;
     for (int tile = 0; tile < across * across; tile += across, patch += TILE * side) {

@@ -60,7 +60,7 @@ VEC_TARGET static void scale_bytes(const uint32_t *histogram, bool root, bytes_r
     }
 }
 
-VEC_TARGET static void write_bytes(const uint32_t *restrict histogram, bool root, const bytes_rule *rule,
+VEC_TARGET VEC_EXACT static void write_bytes(const uint32_t *restrict histogram, bool root, const bytes_rule *rule,
                                    uint8_t *restrict row)
 {
     const bytes_rule r = *rule;

@@ -26,7 +26,7 @@ typedef struct tile_plan {
     const uint8_t *data;          /* the keypoint's pixel, in the level or in a copy of the region */
     ptrdiff_t stride;
     int32_t offset[TILES];       /* of each tile: bytes from data to its window */
-    uint32_t x[TILES], y[TILES]; /* and how far into the window's first pixel it begins, as the kernel wants it */
+    uint32_t x[TILES], y[TILES]; /* and, in both halves, how far into the window's first pixel it begins */
     uint8_t copy[COPY_SIDE * (COPY_SIDE + 1)];
 } tile_plan;
 
@@ -92,10 +92,8 @@ static bool region_inside(const kbi_sampling *s, const kbi_pyramid *levels, int3
            s->py + beyond <= levels->height[s->level] && levels->stride[s->level] <= MAX_STRIDE;
 }
 
-/* All tiles of a region, whose steps are planned. `fraction` converts positions, a vec of 32-bit lanes, to what x and y
- * store. */
-VEC_INLINE void plan_tiles(const kbi_sampling *s, int32_t side, const kbi_pyramid *levels, vec (*fraction)(vec),
-                           tile_plan *plan)
+/* All tiles of a region, whose steps are planned. */
+VEC_INLINE void plan_tiles(const kbi_sampling *s, int32_t side, const kbi_pyramid *levels, tile_plan *plan)
 {
     if (region_inside(s, levels, plan->reach)) {
         plan->stride = levels->stride[s->level];
@@ -106,8 +104,8 @@ VEC_INLINE void plan_tiles(const kbi_sampling *s, int32_t side, const kbi_pyrami
     const vec x = v_set32((uint32_t)s->x), y = v_set32((uint32_t)s->y), stride = v_set32((uint32_t)plan->stride);
     for (int32_t k = 0; k < side * side / TILE_SAMPLES; k += VEC_LANES / 2) {
         vec tile_x = v_add32(x, v_loadu(plan->dx + k)), tile_y = v_add32(y, v_loadu(plan->dy + k));
-        v_storeu(plan->x + k, fraction(tile_x));
-        v_storeu(plan->y + k, fraction(tile_y));
+        v_storeu(plan->x + k, v_low_twice(tile_x));
+        v_storeu(plan->y + k, v_low_twice(tile_y));
         v_storeu(plan->offset + k, v_add32(v_mul32(v_sar32(tile_y, 16), stride), v_sar32(tile_x, 16)));
     }
 }

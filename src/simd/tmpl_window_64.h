@@ -18,7 +18,7 @@ VEC_INLINE __m256i v_window_half(const uint8_t *p, ptrdiff_t stride, int rows)
 {
     __m256i half = _mm256_castsi128_si256(_mm_loadl_epi64((const __m128i *)(const void *)p));
     half = _mm256_blend_epi32(half, v_repeat64(p + stride), 0x0c);
-    half = _mm256_blend_epi32(half, v_repeat64(p + 2 * stride), 0x30);
+    if (rows > 2) half = _mm256_blend_epi32(half, v_repeat64(p + 2 * stride), 0x30);
     return rows > 3 ? _mm256_blend_epi32(half, v_repeat64(p + 3 * stride), 0xc0) : half;
 }
 VEC_INLINE vec v_window_64(const uint8_t *p, ptrdiff_t stride, int rows)
@@ -42,12 +42,6 @@ VEC_INLINE void v_store_eight_tiles(vec left, vec right, vec upper, int next, ui
 {
     v_storeu(patch, _mm512_permutex2var_epi32(left, upper, right));
     v_storeu(patch + sizeof(vec), _mm512_permutex2var_epi32(left, v_add32(upper, _mm512_set1_epi32(next)), right));
-}
-
-/* 32 bytes for both halves. */
-VEC_INLINE vec v_each32(const void *p)
-{
-    return _mm512_broadcast_i64x4(_mm256_loadu_si256((const __m256i *)p));
 }
 
 #endif

@@ -94,6 +94,10 @@
 #    include "simd/vec_wasm.h"
 #endif
 
+#ifndef VEC_EXACT /* no instruction that fuses a multiplication and an addition */
+#    define VEC_EXACT
+#endif
+
 #define VEC_FLOATS (VEC_LANES / 2) /* 32-bit numbers of a vec */
 
 #if !defined(VEC_WIDENS) && !defined(KBI_VEC_AVX512) /* whose kernels do not need it */
@@ -140,7 +144,7 @@ VEC_INLINE vec v_replace(vec a, int lane, vec b)
 #ifdef v_sqrt_floats
 /* For RootSIFT: floor((sqrt(in[i]) + 1) / 2) of VEC_ROOTS integers, 0 to 2^20. */
 #    define VEC_ROOTS VEC_FLOATS
-VEC_INLINE void v_roots(const int32_t *in, int32_t *out)
+VEC_INLINE VEC_EXACT void v_roots(const int32_t *in, int32_t *out)
 {
     vec_floats root = v_sqrt_floats(__builtin_convertvector((vec_ints)v_loadu(in), vec_floats));
     v_storeu(out, (vec)__builtin_convertvector(root * 0.5f + 0.5f, vec_ints));

@@ -53,10 +53,16 @@ VEC_INLINE uint32_t v_least(vec a, int *lane)
 }
 VEC_INLINE vec v_replace(vec a, int lane, vec b) { return _mm512_mask_blend_epi16(1u << lane, a, b); }
 
+#define v_sqrt_floats(a) ((vec_floats)_mm512_sqrt_ps((__m512)(a)))
+
 /* ---- for sampling patches ---- */
 
 #define VEC_TABLE_64       /* a window is one table: simd/tmpl_window_64.h */
 #define VEC_WINDOW_FIRST 0 /* the index of the first byte */
-VEC_INLINE vec v_low_twice(vec a) { return _mm512_or_si512(_mm512_slli_epi32(a, 16), v_and(a, v_set32(0xffff))); }
+#define VEC_LEAST_ROWS   6 /* of a window: for others, a load saved does not pay for a branch that is hard to foresee */
+VEC_INLINE vec v_low_twice(vec a)
+{
+    return _mm512_shuffle_epi8(a, _mm512_set4_epi32(0x0d0c0d0c, 0x09080908, 0x05040504, 0x01000100));
+}
 
 #endif
