@@ -62,7 +62,8 @@ VEC_INLINE const kbi_box_edge *end_boxes(const kbi_box_edge *edge, int y, const 
 
 VEC_INLINE void clear_sums(boxes_scratch *s, int n)
 {
-    for (int x = 0; x < n; x++) v_store(s->sums + x, v_zero());
+    const vec zero = v_keep(v_zero()); /* or the loop would become a string instruction, which is slower */
+    for (int x = 0; x < n; x++) v_store(s->sums + x, zero);
 }
 
 VEC_INLINE void sum_next(vec *sum, vec *run, vec sample)

@@ -58,7 +58,7 @@ VEC_INLINE void sum_chunk(const hamming_tile *t, const uint8_t *row, size_t from
     const vec *plane = t->planes + 2 * from * (size_t)groups;
     VEC_UNROLL
     for (int g = 0; g < groups; g++) sum[g] = v_zero();
-    for (size_t i = from; i < to; i++) {
+    for (size_t i = from; i < to; i++) { /* regrouped, the sums would need more registers than there are */
         vec low = v_load(tables[row[i] & 15]), high = v_load(tables[row[i] >> 4]);
         VEC_UNROLL
         for (int g = 0; g < groups; g++) sum[g] = v_keep(v_add8(sum[g], v_lookup16(low, v_load(plane++))));

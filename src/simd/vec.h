@@ -35,6 +35,7 @@
  *   v_add_count           adds the number of bits of every lane that are set; where VEC_COUNTS_BITS is defined
  *   v_least v_replace     the least lane as an unsigned number and which it is, of equal ones the first; a vec with one
  *                         lane of another
+ *   v_keep                the same vec, of which the compiler knows nothing
  *   v_pair                brings two vecs together for v_madd: lane i of both becomes neighbours
  *   v_madd                adds first[i] w[0] + second[i] w[1] to the 32-bit sums of lane i; signed
  *   v_widen16             VEC_LANES / 2 16-bit numbers in memory as a vec_ints;  v_widen16_s: signed ones

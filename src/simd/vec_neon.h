@@ -75,7 +75,6 @@ VEC_INLINE void v_sum8(vec a, vec b, vec *first, vec *second)
     *first = vaddl_u8(vget_low_u8(U8(a)), vget_low_u8(U8(b)));
     *second = vaddl_high_u8(U8(a), U8(b));
 }
-/* Keeps the compiler from regrouping sums, for which there are not enough registers. */
 VEC_INLINE vec v_keep(vec a)
 {
     __asm__("" : "+w"(a));

@@ -42,6 +42,14 @@ VEC_INLINE void v_madd(vec_pair *sum, vec_pair a, const int16_t w[2])
     sum->high = v_dot_pairs(sum->high, a.high, v_set32(both));
 }
 
+VEC_INLINE vec v_keep(vec a)
+{
+#ifndef KB_EMULATE_AVX512 /* whose vecs are in memory */
+    __asm__("" : "+x"(a));
+#endif
+    return a;
+}
+
 #ifndef KBI_VEC_AVX512
 
 VEC_INLINE vec v_low_twice(vec a) { return VEC_OP(shufflehi_epi16)(VEC_OP(shufflelo_epi16)(a, 0xa0), 0xa0); }
@@ -65,13 +73,6 @@ VEC_INLINE uint64_t v_mask8(vec a)
     return (uint32_t)VEC_OP(movemask_epi8)(v_zero8(a)) ^ (uint32_t)(UINT64_MAX >> (64 - 2 * VEC_LANES));
 }
 #    endif
-
-/* Keeps the compiler from regrouping sums, for which there are not enough registers. */
-VEC_INLINE vec v_keep(vec a)
-{
-    __asm__("" : "+x"(a));
-    return a;
-}
 
 /* ---- for sampling patches ---- */
 
