@@ -22,8 +22,7 @@ typedef struct kbi_warp {
 typedef struct kbi_image_kernels {
     int32_t batch;  /* keypoints per call that serve them best, up to KBI_BATCH; the memory of a task grows with it */
     int32_t margin; /* px of the levels' border that serve `sample` best: then few regions leave a level */
-    /* Rows of the sampler's pyramid (pyramid.c). n pixels from 2n of each of two rows: the mean of 2x2. out may be
-     * upper, since no pixel is written before it has been read. */
+    /* Rows of the sampler's pyramid (pyramid.c). n pixels from 2n of each of two rows: the mean of 2x2. */
     void (*shrink_half)(const uint8_t *upper, const uint8_t *lower, int32_t n, uint8_t *out);
     /* 2n pixels from 3n: the mean over 1.5 x 1.5, where the heavy row has twice the weight of the light one. */
     void (*shrink_two_thirds)(const uint8_t *heavy, const uint8_t *light, int32_t n, uint8_t *out);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of the sampler's pyramid: the arithmetic of src/image/pyramid.c. Template over simd/vec.h. */
+/* Rows of the sampler's pyramid: the arithmetic of src/image/pyramid.c. The last pixels of a row are made together with
+ * some that are there already, since one by one they would take as long as the others. Template over simd/vec.h. */
 #ifndef KBI_TMPL_LEVELS_H
 #define KBI_TMPL_LEVELS_H
 
 #include "simd/vec.h"
 
 #define HALF_STEP   (2 * VEC_LANES)                 /* pixels that one round writes */
-#define THIRDS_READ (12 * (VEC_LANES / 8 - 1) + 16) /* bytes that one round reads for 12 x VEC_LANES / 8 of them */
+#define THIRDS_READ (12 * (VEC_LANES / 8 - 1) + 16) /* bytes that are read for a vec, 12 x VEC_LANES / 8 of them */
 
 VEC_INLINE vec half_of(const uint8_t *upper, const uint8_t *lower)
 {
@@ -15,12 +16,16 @@ VEC_INLINE vec half_of(const uint8_t *upper, const uint8_t *lower)
 
 VEC_KERNEL void KERNEL(shrink_half)(const uint8_t *upper, const uint8_t *lower, int32_t n, uint8_t *out)
 {
-    int32_t x = 0;
-    for (; x + HALF_STEP <= n; x += HALF_STEP) {
-        vec first = half_of(upper + 2 * x, lower + 2 * x);
-        v_storeu(out + x, v_join8(first, half_of(upper + 2 * x + HALF_STEP, lower + 2 * x + HALF_STEP)));
+    if (n >= HALF_STEP) {
+        for (int32_t x = 0; x < n; x += HALF_STEP) {
+            if (x > n - HALF_STEP) x = n - HALF_STEP;
+            vec first = half_of(upper + 2 * x, lower + 2 * x);
+            v_storeu(out + x, v_join8(first, half_of(upper + 2 * x + HALF_STEP, lower + 2 * x + HALF_STEP)));
+        }
+        return;
     }
-    for (; x < n; x++) out[x] = (uint8_t)((upper[2 * x] + upper[2 * x + 1] + lower[2 * x] + lower[2 * x + 1] + 2) >> 2);
+    for (int32_t x = 0; x < n; x++)
+        out[x] = (uint8_t)((upper[2 * x] + upper[2 * x + 1] + lower[2 * x] + lower[2 * x + 1] + 2) >> 2);
 }
 
 /* Twice the pixel that weighs more plus the other one: a b c become 2a + b and 2c + b. */
@@ -39,11 +44,16 @@ VEC_INLINE vec two_thirds_of(const uint8_t *heavy, const uint8_t *light)
 
 VEC_KERNEL void KERNEL(shrink_two_thirds)(const uint8_t *heavy, const uint8_t *light, int32_t triples, uint8_t *out)
 {
-    int32_t t = 0, step = VEC_LANES / 2; /* triples per vec */
-    for (; 3 * (triples - t - step) >= THIRDS_READ; t += 2 * step, out += 2 * VEC_LANES)
-        v_storeu(out, v_join8(two_thirds_of(heavy + 3 * t, light + 3 * t),
-                              two_thirds_of(heavy + 3 * (t + step), light + 3 * (t + step))));
-    for (; t < triples; t++, out += 2) {
+    const int32_t step = VEC_LANES / 2; /* triples per vec; a round has two */
+    const int32_t last = triples - step - (THIRDS_READ + 2) / 3, end = last < 0 ? 0 : last + 2 * step;
+    int32_t t = 0;
+    while (t < end) {
+        if (t > last) t = last;
+        v_storeu(out + 2 * t, v_join8(two_thirds_of(heavy + 3 * t, light + 3 * t),
+                                      two_thirds_of(heavy + 3 * (t + step), light + 3 * (t + step))));
+        t += 2 * step;
+    }
+    for (out += 2 * t; t < triples; t++, out += 2) {
         const uint8_t *h = heavy + 3 * t, *l = light + 3 * t;
         out[0] = (uint8_t)((4 * h[0] + 2 * h[1] + 2 * l[0] + l[1] + 4) / 9);
         out[1] = (uint8_t)((4 * h[2] + 2 * h[1] + 2 * l[2] + l[1] + 4) / 9);
