@@ -27,6 +27,16 @@ KBI_STATIC_ASSERT(kbi_sift_scratch_fits, sizeof(sift_scratch) <= KBI_KERNEL_SCRA
 
 /* ---- blur ---- */
 
+/* What the chains remember, and rows and ends that they take, stay in registers when no round of their loops is left.
+ * Vectors of 8 lanes are for processors and downloads where the size of code matters more. */
+#if VEC_LANES > 8
+#    define CHAIN_UNROLL      VEC_UNROLL
+#    define CHAIN_UNROLL_LONG VEC_UNROLL
+#else
+#    define CHAIN_UNROLL
+#    define CHAIN_UNROLL_LONG VEC_UNROLL_4
+#endif
+
 typedef struct sift_chain {
     vec pair[4], triple[2][2]; /* what each link remembers */
 } sift_chain;
@@ -67,20 +77,24 @@ VEC_TARGET static void blur_row(const uint8_t *patches, int y, vec *out)
 {
     vec units[8], line[KB_PATCH_SIDE + 2 * SIFT_REACH], *row = line + SIFT_REACH;
     const vec ninth = v_set(7282);
+    CHAIN_UNROLL
     for (int x = 0; x < KB_PATCH_SIDE; x += 16) {
         load_samples(patches, KB_PATCH_SIDE, x, y, units);
+        CHAIN_UNROLL
         for (int u = 0; u < 8; u++) {
             row[x + 2 * u] = first_sample(units[u]);
             row[x + 2 * u + 1] = second_sample(units[u]);
         }
     }
+    CHAIN_UNROLL
     for (int k = 1; k <= SIFT_REACH; k++) {
         row[-k] = row[k];
         row[KB_PATCH_SIDE - 1 + k] = row[KB_PATCH_SIDE - 1 - k];
     }
     sift_chain c = chain_start();
+    CHAIN_UNROLL
     for (int i = 0; i < 2 * SIFT_REACH; i++) chain_triples(&c, chain_pairs(&c, line[i]));
-    VEC_UNROLL_4
+    CHAIN_UNROLL_LONG
     for (int x = 0; x < KB_PATCH_SIDE; x++)
         v_store(out + x, v_high(chain_triples(&c, chain_pairs(&c, row[x + SIFT_REACH])), ninth));
 }
@@ -95,13 +109,17 @@ VEC_INLINE vec chain_column(sift_chain *c, vec v)
 VEC_TARGET static void blur_column(vec *column)
 {
     vec end[SIFT_REACH];
+    CHAIN_UNROLL
     for (int k = 0; k < SIFT_REACH; k++) end[k] = v_load(column + (KB_PATCH_SIDE - 2 - k) * SIFT_STRIDE);
     sift_chain c = chain_start();
+    CHAIN_UNROLL
     for (int y = SIFT_REACH; y > 0; y--) chain_column(&c, v_load(column + y * SIFT_STRIDE));
+    CHAIN_UNROLL
     for (int y = 0; y < SIFT_REACH; y++) chain_column(&c, v_load(column + y * SIFT_STRIDE));
-    VEC_UNROLL_4
+    CHAIN_UNROLL_LONG
     for (int y = SIFT_REACH; y < KB_PATCH_SIDE; y++)
         v_store(column + (y - SIFT_REACH) * SIFT_STRIDE, chain_column(&c, v_load(column + y * SIFT_STRIDE)));
+    CHAIN_UNROLL
     for (int k = 0; k < SIFT_REACH; k++)
         v_store(column + (KB_PATCH_SIDE - SIFT_REACH + k) * SIFT_STRIDE, chain_column(&c, end[k]));
 }
