@@ -159,8 +159,10 @@ static bool prepare(void)
     kb_image image = {pixels, WIDTH, HEIGHT, WIDTH, KB_FORMAT_GRAY8, 0};
     map = (kbi_resize_map){index, weight, pair, mix, 0};
     kbi_blur_plan(&blur, 1.6, 0.5);
-    kbi_pyramid_plan(&levels, &image);
-    kb_status status = kbi_pyramid_build(&levels, &image, 0xffff, workspace);
+    const kbi_image_kernels *kernels = kbi_image_kernels_get();
+    kb_status status = kbi_pyramid_get(&levels, &image, kernels->margin, workspace); /* as describing does */
+    if (status != KB_OK) return false;
+    kbi_pyramid_make(&levels, kernels, 0xffff, NULL);
     prepare_regions();
     prepare_determinants();
     prepare_matching();

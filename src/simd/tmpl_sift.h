@@ -218,7 +218,8 @@ VEC_TARGET static void sift_group(const uint8_t *patches, uint32_t *const out[VE
 {
     for (int y = 0; y < KB_PATCH_SIDE; y++) blur_row(patches, y, s->blurred + y * SIFT_STRIDE);
     for (int x = 0; x < KB_PATCH_SIDE; x++) blur_column(s->blurred + x);
-    for (int i = 0; i < KB_SIFT_VALUES; i++) s->histogram[i] = (vec_pair){v_zero(), v_zero()};
+    const vec zero = v_keep(v_zero()); /* as in tmpl_boxes.h: not a string instruction */
+    for (int i = 0; i < KB_SIFT_VALUES; i++) s->histogram[i] = (vec_pair){zero, zero};
     for (int pair = 0; pair < SIFT_PAIRS; pair++) {
         for (int k = 0; k < 2; k++) {
             split_row(s->blurred, 2 * pair + 1 + k, s->planes);
