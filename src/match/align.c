@@ -16,18 +16,20 @@
 #include <math.h>
 
 #define SIDE KBI_ALIGN_SIDE
-#define SAMPLES (SIDE * SIDE)
+#define SAMPLES KBI_ALIGN_SAMPLES
 #define AROUND (SIDE + 2) /* of the template, with a border for the gradient */
 #define PARAMETERS 6
 #define MOST_STEP 4.0     /* px of a level between samples */
 #define CONVERGED 0.02    /* px of a level */
 #define LEAST_VARIANCE 64 /* of the samples, sum of squares per sample: (2 gray levels)^2 */
 
+/* Rows of SAMPLES numbers: ones, T, and the s_k. */
+enum { ONES, GRAY, SLOPES, ROWS = SLOPES + PARAMETERS };
+
 typedef struct align_template {
     int parameters; /* 2 or 6 of them */
-    int16_t gray[SAMPLES];
-    int16_t slope[PARAMETERS][SAMPLES]; /* the s_k */
-    double sum, variance;               /* of gray: the sum, and the sum of squares without the mean */
+    int16_t rows[ROWS][SAMPLES];
+    double sum, variance;               /* of T: the sum, and the sum of squares without the mean */
     double slope_sum[PARAMETERS];
     double slope_gray[PARAMETERS];           /* <s_k, T - mean> / variance */
     double factor[PARAMETERS * PARAMETERS]; /* Cholesky factor of H, lower */
@@ -170,7 +172,17 @@ static void align_samples(const kbi_lattice *l, int16_t *out)
         sample_row_inside(l, l->x + i * l->down[0], l->y + i * l->down[1], SIDE, out + i * SIDE);
 }
 
-const kbi_align_kernels kbi_align_kernels_c = {.align_samples = align_samples};
+/* Sums are below 2^31 in magnitude, since samples are at most 510 and slopes at most 1020. */
+static void align_products(const int16_t *rows, int32_t count, const int16_t *w, int32_t *sums)
+{
+    for (int32_t k = 0; k < count; k++, rows += SAMPLES) {
+        int32_t sum = 0;
+        for (int32_t i = 0; i < SAMPLES; i++) sum += rows[i] * w[i];
+        sums[k] = sum;
+    }
+}
+
+const kbi_align_kernels kbi_align_kernels_c = {.align_samples = align_samples, .align_products = align_products};
 
 static void frame_sample(const kbi_frame *f, const kbi_pyramid *levels, int32_t side, int16_t *out)
 {
@@ -193,22 +205,6 @@ static void frame_sample(const kbi_frame *f, const kbi_pyramid *levels, int32_t 
     }
 }
 
-/* ---- sums: below 2^31 in magnitude, since samples are at most 510 and slopes at most 1020 ---- */
-
-static double sum_samples(const int16_t *v)
-{
-    int32_t sum = 0;
-    for (int32_t k = 0; k < SAMPLES; k++) sum += v[k];
-    return sum;
-}
-
-static double dot_samples(const int16_t *v, const int16_t *w)
-{
-    int32_t sum = 0;
-    for (int32_t k = 0; k < SAMPLES; k++) sum += v[k] * w[k];
-    return sum;
-}
-
 /* ---- template ---- */
 
 /* Gradients are differences over two samples; places are odd numbers, -15 to 15, of half samples. The slopes of places
@@ -220,14 +216,15 @@ static void template_slopes(align_template *t, const int16_t *around)
         for (int32_t j = 0; j < SIDE; j++) {
             const int16_t *p = around + (i + 1) * AROUND + j + 1;
             int32_t u = 2 * j - (SIDE - 1), gx = p[1] - p[-1], gy = p[AROUND] - p[-AROUND], k = i * SIDE + j;
-            t->gray[k] = *p;
-            t->slope[0][k] = (int16_t)gx;
-            t->slope[1][k] = (int16_t)gy;
+            t->rows[ONES][k] = 1;
+            t->rows[GRAY][k] = *p;
+            t->rows[SLOPES][k] = (int16_t)gx;
+            t->rows[SLOPES + 1][k] = (int16_t)gy;
             if (t->parameters == KBI_ALIGN_TRANSLATION) continue;
-            t->slope[2][k] = (int16_t)((gx * u + 8) >> 4);
-            t->slope[3][k] = (int16_t)((gx * v + 8) >> 4);
-            t->slope[4][k] = (int16_t)((gy * u + 8) >> 4);
-            t->slope[5][k] = (int16_t)((gy * v + 8) >> 4);
+            t->rows[SLOPES + 2][k] = (int16_t)((gx * u + 8) >> 4);
+            t->rows[SLOPES + 3][k] = (int16_t)((gx * v + 8) >> 4);
+            t->rows[SLOPES + 4][k] = (int16_t)((gy * u + 8) >> 4);
+            t->rows[SLOPES + 5][k] = (int16_t)((gy * v + 8) >> 4);
         }
     }
 }
@@ -238,15 +235,18 @@ static bool template_make(align_template *t, const kbi_frame *frame, const kbi_p
     t->parameters = parameters;
     frame_sample(frame, levels, AROUND, around);
     template_slopes(t, around);
-    t->sum = sum_samples(t->gray);
-    t->variance = dot_samples(t->gray, t->gray) - t->sum * t->sum / SAMPLES;
+    const kbi_align_kernels *kernels = kbi_align_kernels_get();
+    int32_t sums[ROWS];
+    kernels->align_products(t->rows[0], SLOPES, t->rows[GRAY], sums);
+    t->sum = sums[ONES];
+    t->variance = sums[GRAY] - t->sum * t->sum / SAMPLES;
     if (!(t->variance >= LEAST_VARIANCE * SAMPLES)) return false;
     for (int k = 0; k < t->parameters; k++) {
-        t->slope_sum[k] = sum_samples(t->slope[k]);
-        t->slope_gray[k] = (dot_samples(t->slope[k], t->gray) - t->slope_sum[k] * t->sum / SAMPLES) / t->variance;
+        kernels->align_products(t->rows[0], SLOPES + k + 1, t->rows[SLOPES + k], sums);
+        t->slope_sum[k] = sums[ONES];
+        t->slope_gray[k] = (sums[GRAY] - t->slope_sum[k] * t->sum / SAMPLES) / t->variance;
         for (int j = 0; j <= k; j++)
-            t->factor[k * t->parameters + j] = dot_samples(t->slope[k], t->slope[j]) -
-                                               t->slope_sum[k] * t->slope_sum[j] / SAMPLES -
+            t->factor[k * t->parameters + j] = sums[SLOPES + j] - t->slope_sum[k] * t->slope_sum[j] / SAMPLES -
                                                t->slope_gray[k] * t->slope_gray[j] * t->variance;
     }
     /* Not positive definite by far: the region lacks structure in a direction. */
@@ -255,12 +255,21 @@ static bool template_make(align_template *t, const kbi_frame *frame, const kbi_p
 
 /* ---- steps ---- */
 
-/* The correlation of the template with samples of b, below -1 where these have no structure; and <b, T - mean>. */
-static double correlate(const align_template *t, const int16_t *gray, double *product)
+/* Products of samples of b with the rows of the template, and what they tell. */
+typedef struct align_sums {
+    int32_t with[ROWS];
+    double product, correlation; /* <I, T - mean>; below -1 where I has no structure */
+} align_sums;
+
+static void correlate(const align_template *t, const int16_t *gray, align_sums *out)
 {
-    double sum = sum_samples(gray), variance = dot_samples(gray, gray) - sum * sum / SAMPLES;
-    *product = dot_samples(gray, t->gray) - sum * t->sum / SAMPLES;
-    return variance >= LEAST_VARIANCE * SAMPLES ? *product / sqrt(variance * t->variance) : -2;
+    const kbi_align_kernels *kernels = kbi_align_kernels_get();
+    int32_t square;
+    kernels->align_products(gray, 1, gray, &square);
+    kernels->align_products(t->rows[0], SLOPES + t->parameters, gray, out->with);
+    double sum = out->with[ONES], variance = square - sum * sum / SAMPLES;
+    out->product = out->with[GRAY] - sum * t->sum / SAMPLES;
+    out->correlation = variance >= LEAST_VARIANCE * SAMPLES ? out->product / sqrt(variance * t->variance) : -2;
 }
 
 /* Replaces W by W d^-1; `moved` is the square of how far the point went, px of the level. */
@@ -282,11 +291,11 @@ static bool frame_compose(kbi_frame *f, const double p[PARAMETERS], double *move
     return true;
 }
 
-static bool align_step(const align_template *t, const int16_t *gray, double product, kbi_frame *f, double *moved)
+static bool align_step(const align_template *t, const align_sums *sums, kbi_frame *f, double *moved)
 {
-    double p[PARAMETERS] = {0}, sum = sum_samples(gray), gain = t->variance / product;
+    double p[PARAMETERS] = {0}, sum = sums->with[ONES], gain = t->variance / sums->product;
     for (int k = 0; k < t->parameters; k++)
-        p[k] = gain * (dot_samples(t->slope[k], gray) - t->slope_sum[k] * sum / SAMPLES - t->slope_gray[k] * product);
+        p[k] = gain * (sums->with[SLOPES + k] - t->slope_sum[k] * sum / SAMPLES - t->slope_gray[k] * sums->product);
     kbi_cholesky_solve(t->factor, t->parameters, p);
     return frame_compose(f, p, moved);
 }
@@ -295,18 +304,18 @@ double kbi_align(const kbi_pyramid *image_a, const kbi_frame *a, const kbi_pyram
                  kbi_alignment alignment, int32_t iterations)
 {
     align_template t;
+    align_sums sums;
     int16_t gray[SAMPLES];
     kbi_frame frame = *b;
-    double best = -2, moved = 1, product;
+    double best = -2, moved = 1;
     if (!template_make(&t, a, image_a, (int)alignment)) return -2;
     for (int32_t i = 0; i <= iterations && frame_is_sane(&frame, image_b); i++) {
         frame_sample(&frame, image_b, SIDE, gray);
-        double correlation = correlate(&t, gray, &product);
-        if (!(correlation > best)) break;
-        best = correlation;
+        correlate(&t, gray, &sums);
+        if (!(sums.correlation > best)) break;
+        best = sums.correlation;
         *b = frame;
-        if (moved < CONVERGED * CONVERGED || correlation < 0.05 || !align_step(&t, gray, product, &frame, &moved))
-            break;
+        if (moved < CONVERGED * CONVERGED || best < 0.05 || !align_step(&t, &sums, &frame, &moved)) break;
     }
     return best;
 }

@@ -6,6 +6,7 @@
 #include "image/image.h"
 
 #define KBI_ALIGN_SIDE 16 /* the region has 16 x 16 samples */
+#define KBI_ALIGN_SAMPLES (KBI_ALIGN_SIDE * KBI_ALIGN_SIDE)
 
 /* Where the samples of a region lie in a level of a pyramid, in px of that level: sample (row i, column j), both from
  * -7.5 to 7.5, is at (x + j a[0] + i a[1], y + j a[2] + i a[3]). */
@@ -47,10 +48,13 @@ typedef struct kbi_lattice {
 typedef struct kbi_align_kernels {
     /* KBI_ALIGN_SIDE x KBI_ALIGN_SIDE samples, bilinear with weights of 1/256 px, -510 to 510. */
     void (*align_samples)(const kbi_lattice *lattice, int16_t *out);
+    /* sums[k] receives the sum of the products of row k and w, `count` rows of KBI_ALIGN_SAMPLES numbers; below 2^31 in
+     * magnitude. */
+    void (*align_products)(const int16_t *rows, int32_t count, const int16_t *w, int32_t *sums);
 } kbi_align_kernels;
 
 /* SLOT(module, slot) for every slot. */
-#define KBI_ALIGN_KERNEL_SLOTS(SLOT) SLOT(align, align_samples)
+#define KBI_ALIGN_KERNEL_SLOTS(SLOT) SLOT(align, align_samples) SLOT(align, align_products)
 
 /* Plain C. */
 extern const kbi_align_kernels kbi_align_kernels_c;

@@ -40,6 +40,6 @@ const kbi_match_kernels kbi_match_kernels_avx2 = {
 };
 
 const kbi_fit_kernels kbi_fit_kernels_avx2 = {OWN(transfer_sums)};
-const kbi_align_kernels kbi_align_kernels_avx2 = {OWN(align_samples)};
+const kbi_align_kernels kbi_align_kernels_avx2 = {OWN(align_samples), OWN(align_products)};
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples of a turned lattice, eight at a time: their pixels are gathered, two of a row by one load. */
+/* Samples of a turned lattice, eight at a time: their pixels are gathered, two of a row by one load. Sums of products,
+ * sixteen at a time. */
 #ifndef KBI_TMPL_ALIGN_H
 #define KBI_TMPL_ALIGN_H
 
@@ -45,6 +46,22 @@ VEC_KERNEL void KERNEL(align_samples)(const kbi_lattice *l, int16_t *out)
         y = _mm256_add_epi32(y, _mm256_slli_epi32(down, 3));
         __m256i both = _mm256_packs_epi32(first, align_blend(pixels, stride, x, y));
         v_storeu(out, _mm256_permute4x64_epi64(both, 0xd8));
+    }
+}
+
+VEC_KERNEL void KERNEL(align_products)(const int16_t *rows, int32_t count, const int16_t *w, int32_t *sums)
+{
+    for (int32_t k = 0; k < count; k++, rows += KBI_ALIGN_SAMPLES) {
+        __m256i even = _mm256_setzero_si256(), odd = even;
+        VEC_UNROLL
+        for (int32_t i = 0; i < KBI_ALIGN_SAMPLES; i += 32) {
+            even = _mm256_add_epi32(even, _mm256_madd_epi16(v_loadu(rows + i), v_loadu(w + i)));
+            odd = _mm256_add_epi32(odd, _mm256_madd_epi16(v_loadu(rows + i + 16), v_loadu(w + i + 16)));
+        }
+        even = _mm256_add_epi32(even, odd);
+        __m128i sum = _mm_add_epi32(_mm256_castsi256_si128(even), _mm256_extracti128_si256(even, 1));
+        sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0x4e));
+        sums[k] = _mm_cvtsi128_si32(_mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0xb1)));
     }
 }
 

@@ -74,3 +74,23 @@ void check_align_samples(const kbi_kernels *c, const kbi_kernels *t)
         guard_reset();
     }
 }
+
+/* Of as many rows as an affine map takes, of the largest numbers that there may be too. */
+void check_align_products(const kbi_kernels *c, const kbi_kernels *t)
+{
+    enum { MOST = 8 };
+    for (uint32_t i = 0; i < 100; i++) {
+        const int32_t count = (int32_t)below(MOST + 1);
+        int16_t *rows = guarded((size_t)count * KBI_ALIGN_SAMPLES * sizeof *rows);
+        int16_t *w = guarded(KBI_ALIGN_SAMPLES * sizeof *w);
+        int32_t expected[MOST] = {0}, found[MOST] = {0};
+        for (int32_t k = 0; k < count * KBI_ALIGN_SAMPLES; k++)
+            rows[k] = (int16_t)(i < 10 ? (int32_t)below(2) * 2040 - 1020 : (int32_t)below(2041) - 1020);
+        for (int32_t k = 0; k < KBI_ALIGN_SAMPLES; k++)
+            w[k] = (int16_t)(i < 10 ? (int32_t)below(2) * 2040 - 1020 : (int32_t)below(2041) - 1020);
+        c->align->align_products(rows, count, w, expected);
+        t->align->align_products(rows, count, w, found);
+        same("align_products", expected, found, sizeof expected);
+        guard_reset();
+    }
+}
