@@ -13,11 +13,12 @@
 #include "pair/verify.h"
 
 #define PAIRS 1e6          /* of images that a caller tries, unless it says otherwise */
-#define SAMPLES 1000       /* of a fit, at most: what the filter has left is right for the most part, or hopeless */
+#define SAMPLES 300        /* of a fit, at most: what the filter has left is right for the most part, or hopeless */
 #define MORE_SAMPLES 200   /* of a second look, at a pair that is verified */
 #define THRESHOLD_PX 3.0
 #define FLAT 0.8           /* of the places of one geometry, above which a simpler one is all there is */
 #define CALIBRATED 0.95    /* of the places of a fundamental matrix: with fewer, the cameras are wrong */
+#define MAX_TURN 18.0      /* degrees, above which upright rows know less than oriented ones */
 #define MAX_TRIES 4        /* geometries that are fitted to a pair */
 
 typedef struct verify_job {
@@ -276,13 +277,29 @@ static bool upright_allocate(verify_look *look, kb_workspace *ws)
     return look->matches && look->inliers;
 }
 
-/* Upright rows may know more of a pair that oriented rows verify. They do not decide about others: with a second look,
- * more facades with equal windows were taken for one. */
+/* Whether b is turned against a by more than MAX_TURN: whether the mean direction of the differences of the inliers'
+ * angles is. */
+static bool is_turned(const verify_look *look)
+{
+    double x = 0, y = 0, sine, cosine;
+    for (size_t i = 0; i < look->found.count; i++) {
+        if (!look->inliers[i]) continue;
+        float from = look->a.keypoints[look->matches[i].a].angle, to = look->b.keypoints[look->matches[i].b].angle;
+        kbi_sincos_degrees((double)(to < from ? to - from + 360 : to - from), &sine, &cosine);
+        x += cosine;
+        y += sine;
+    }
+    kbi_sincos_degrees(MAX_TURN, &sine, &cosine);
+    return x <= 0 || x * x < cosine * cosine * (x * x + y * y);
+}
+
+/* Upright rows may know more of a pair that oriented rows verify, unless one image is turned. They do not decide about
+ * others: with a second look, more facades with equal windows were taken for one. */
 static kb_status take_both(verify_look *best, const kb_verify_options *o, kb_workspace *ws)
 {
     verify_look upright = *best;
     kb_status status = take_look(best, o, NULL, ws);
-    if (status != KB_OK || !best->found.verified) return status;
+    if (status != KB_OK || !best->found.verified || is_turned(best)) return status;
     if (!upright_allocate(&upright, ws) || !make_upright(&upright.a, o->upright_a, ws) ||
         !make_upright(&upright.b, o->upright_b, ws))
         return KB_E_MEMORY;
