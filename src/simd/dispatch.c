@@ -14,12 +14,17 @@ typedef struct kernel_tier {
 #    define TIERS_BELOW_512(module)                                                                                    \
         TIER_AVX2(module), {"sse4.2", KBI_CPU_SSE42, &kbi_##module##_kernels_sse4}, TIER_C(module)
 #    ifdef KBI_X86_512
-#        define TIERS(module) {"avx512", KBI_CPU_AVX512, &kbi_##module##_kernels_avx512}, TIERS_BELOW_512(module)
+#        define TIER_AVX512(module) {"avx512", KBI_CPU_AVX512, &kbi_##module##_kernels_avx512}
+#        define TIERS(module) TIER_AVX512(module), TIERS_BELOW_512(module)
 #    else
 #        define TIERS(module) TIERS_BELOW_512(module)
 #    endif
 #    define FIT_TIERS TIER_AVX2(fit), TIER_C(fit)
-#    define ALIGN_TIERS TIER_AVX2(align), TIER_C(align)
+#    ifdef KBI_X86_512
+#        define ALIGN_TIERS TIER_AVX512(align), TIER_AVX2(align), TIER_C(align)
+#    else
+#        define ALIGN_TIERS TIER_AVX2(align), TIER_C(align)
+#    endif
 #else
 #    if defined(KBI_AARCH64)
 #        define TIERS(module) {"neon", KBI_CPU_NEON, &kbi_##module##_kernels_neon}, TIER_C(module)

@@ -63,8 +63,11 @@ KBI_KERNEL_OF(detect, direction_rows, avx2);
 KBI_KERNEL_OF(sift, sift_bytes, avx2);
 KBI_KERNEL_OF(match, list_circle, avx2);
 KBI_KERNEL_OF(match, filter_block, avx2);
+KBI_KERNEL_OF(align, align_samples, avx2);
+KBI_KERNEL_OF(align, align_products, avx2);
 #    ifdef KBI_X86_512
 KBI_TABLES_FOR(avx512);
+KBI_EXTERN const kbi_align_kernels kbi_align_kernels_avx512;
 KBI_KERNEL_OF(detect, fast_row, avx512);
 KBI_KERNEL_OF(detect, fast_scores, avx512);
 KBI_KERNEL_OF(detect, peaks_row, avx512);

@@ -7,6 +7,7 @@
 #ifdef KBI_X86_512
 
 #    define KBI_VEC_AVX512
+#    include "simd/tmpl_align_vbmi.h"
 #    include "simd/tmpl_rows.h"
 #    include "simd/tmpl_blur.h"
 #    include "simd/tmpl_boxes.h"
@@ -44,5 +45,7 @@ const kbi_match_kernels kbi_match_kernels_avx512 = {
     .least_rows = 96, OWN(hamming), .hamming_listed = kbi_hamming_listed_sse4, OWN(hamming_nearest),
     OWN(hamming_near), .list_circle = kbi_list_circle_avx2, .filter_block = kbi_filter_block_avx2
 };
+
+const kbi_align_kernels kbi_align_kernels_avx512 = {OWN(align_samples), .align_products = kbi_align_products_avx2};
 
 #endif

@@ -81,8 +81,8 @@ void check_align_products(const kbi_kernels *c, const kbi_kernels *t)
     enum { MOST = 8 };
     for (uint32_t i = 0; i < 100; i++) {
         const int32_t count = (int32_t)below(MOST + 1);
-        int16_t *rows = guarded((size_t)count * KBI_ALIGN_SAMPLES * sizeof *rows);
-        int16_t *w = guarded(KBI_ALIGN_SAMPLES * sizeof *w);
+        int16_t *rows = (void *)guarded((size_t)count * KBI_ALIGN_SAMPLES * sizeof *rows);
+        int16_t *w = (void *)guarded(KBI_ALIGN_SAMPLES * sizeof *w);
         int32_t expected[MOST] = {0}, found[MOST] = {0};
         for (int32_t k = 0; k < count * KBI_ALIGN_SAMPLES; k++)
             rows[k] = (int16_t)(i < 10 ? (int32_t)below(2) * 2040 - 1020 : (int32_t)below(2041) - 1020);
