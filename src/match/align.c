@@ -212,19 +212,23 @@ static void frame_sample(const kbi_frame *f, const kbi_pyramid *levels, int32_t 
 static void template_slopes(align_template *t, const int16_t *around)
 {
     for (int32_t i = 0; i < SIDE; i++) {
-        int32_t v = 2 * i - (SIDE - 1);
+        const int16_t *p = around + (i + 1) * AROUND + 1;
+        const int32_t first = i * SIDE;
+        int16_t *x = t->rows[SLOPES] + first, *y = t->rows[SLOPES + 1] + first;
         for (int32_t j = 0; j < SIDE; j++) {
-            const int16_t *p = around + (i + 1) * AROUND + j + 1;
-            int32_t u = 2 * j - (SIDE - 1), gx = p[1] - p[-1], gy = p[AROUND] - p[-AROUND], k = i * SIDE + j;
-            t->rows[ONES][k] = 1;
-            t->rows[GRAY][k] = *p;
-            t->rows[SLOPES][k] = (int16_t)gx;
-            t->rows[SLOPES + 1][k] = (int16_t)gy;
-            if (t->parameters == KBI_ALIGN_TRANSLATION) continue;
-            t->rows[SLOPES + 2][k] = (int16_t)((gx * u + 8) >> 4);
-            t->rows[SLOPES + 3][k] = (int16_t)((gx * v + 8) >> 4);
-            t->rows[SLOPES + 4][k] = (int16_t)((gy * u + 8) >> 4);
-            t->rows[SLOPES + 5][k] = (int16_t)((gy * v + 8) >> 4);
+            t->rows[ONES][first + j] = 1;
+            t->rows[GRAY][first + j] = p[j];
+            x[j] = (int16_t)(p[j + 1] - p[j - 1]);
+            y[j] = (int16_t)(p[j + AROUND] - p[j - AROUND]);
+        }
+        if (t->parameters == KBI_ALIGN_TRANSLATION) continue;
+        const int16_t v = (int16_t)(2 * i - (SIDE - 1));
+        for (int32_t j = 0; j < SIDE; j++) {
+            const int16_t u = (int16_t)(2 * j - (SIDE - 1));
+            t->rows[SLOPES + 2][first + j] = (int16_t)((x[j] * u + 8) >> 4);
+            t->rows[SLOPES + 3][first + j] = (int16_t)((x[j] * v + 8) >> 4);
+            t->rows[SLOPES + 4][first + j] = (int16_t)((y[j] * u + 8) >> 4);
+            t->rows[SLOPES + 5][first + j] = (int16_t)((y[j] * v + 8) >> 4);
         }
     }
 }
