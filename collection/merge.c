@@ -4,15 +4,21 @@
 
 #include "collection/collection.h"
 
+/* A camera of the database, which images of its size and focal length may share. */
+typedef struct merge_camera {
+    int32_t width, height;
+    double focal;
+    int64_t id;
+} merge_camera;
+
 typedef struct merge_work {
     collection *c;
     io_colmap_db *db;
     int64_t *ids;
     collection_counts *counts;
     io_camera *cameras; /* of images */
-    int64_t camera; /* of the image before; 0: none yet */
-    int32_t width, height;
-    double focal;
+    merge_camera *shared; /* cameras so far, where images share them */
+    size_t shared_count;
 } merge_work;
 
 io_camera collection_camera(const collection *c, const features *f)
@@ -30,19 +36,33 @@ static bool merge_position(const merge_work *w, size_t image, io_error *error)
     return io_colmap_db_set_prior(w->db, w->ids[image], prior, error);
 }
 
+/* The database's camera of an image: one that it shares with images before it, or a new one. */
+static bool merge_camera_of(merge_work *w, const io_camera *camera, const features *f, int64_t *id, io_error *error)
+{
+    const merge_camera own = {f->width, f->height, camera->parameters[0], 0};
+    const bool shares = w->c->options.camera || w->c->options.one_camera;
+    for (size_t i = 0; i < w->shared_count; i++) {
+        const merge_camera *other = &w->shared[i];
+        if (other->width != own.width || other->height != own.height || other->focal != own.focal) continue;
+        *id = other->id;
+        return true;
+    }
+    if (!io_colmap_db_add_camera(w->db, camera, f->width, f->height, id, error)) return false;
+    if (!shares) return true;
+    w->shared = io_grow(w->shared, w->shared_count + 1, sizeof *w->shared);
+    w->shared[w->shared_count] = own;
+    w->shared[w->shared_count++].id = *id;
+    return true;
+}
+
 static bool merge_image(void *context, size_t image, const features *f, io_error *error)
 {
     merge_work *w = context;
-    io_camera camera = w->cameras[image] = collection_camera(w->c, f);
-    bool shared = w->c->options.camera || w->c->options.one_camera;
-    bool other = !shared || w->camera == 0 || f->width != w->width || f->height != w->height ||
-                 camera.parameters[0] != w->focal;
-    w->width = f->width;
-    w->height = f->height;
-    w->focal = camera.parameters[0];
+    int64_t camera;
+    w->cameras[image] = collection_camera(w->c, f);
     w->counts->keypoints += f->keypoints.count;
-    return (!other || io_colmap_db_add_camera(w->db, &camera, f->width, f->height, &w->camera, error)) &&
-           io_colmap_db_add_image(w->db, w->c->names.items[image], w->camera, &w->ids[image], error) &&
+    return merge_camera_of(w, &w->cameras[image], f, &camera, error) &&
+           io_colmap_db_add_image(w->db, w->c->names.items[image], camera, &w->ids[image], error) &&
            merge_position(w, image, error) &&
            io_colmap_db_add_keypoints(w->db, w->ids[image], f->keypoints.items, f->keypoints.count, error);
 }
@@ -83,6 +103,7 @@ bool collection_merge(collection *c, const char *database, collection_counts *co
     else io_colmap_db_abandon(w.db);
     free(w.ids);
     free(w.cameras);
+    free(w.shared);
     if (ok) warn_of_nothing(c, counts);
     return ok;
 }

@@ -81,6 +81,18 @@ cp photos/2.pgm twice/b/1.pgm
 refuse 1 "does not tell apart" "$KEYBITS" collection twice/a twice/b -o x.db --openmvg x --quiet
 refuse 2 ".txt or .npz" job one --matches m.csv
 
+# Images of one size share a guessed camera, whatever comes between them.
+ends 1 job shared --one-camera
+python3 - <<'PY' || fail "cameras that images share"
+import sqlite3
+db = sqlite3.connect("shared.db")
+sizes = db.execute("SELECT width, height FROM cameras ORDER BY width").fetchall()
+assert sizes == [(300, 230), (320, 240)], sizes
+mixed = db.execute("SELECT count(*) FROM images JOIN cameras USING (camera_id) "
+                   "WHERE (width = 320) != (length(name) = 5 AND name != '9.pgm')")
+assert mixed.fetchone()[0] == 0
+PY
+
 # ---- positions
 rm photos/7.jpg
 refuse 1 "none of the images has a position" job none --pairs gps
