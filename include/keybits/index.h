@@ -33,8 +33,9 @@ typedef struct kb_verify_options {
                               that a pair is judged alike in every collection */
     int32_t min_places;    /* fewer places are not enough; 0: what chance and repetition ask for */
     const uint8_t *upright_a, *upright_b; /* upright rows of the keypoints of a and b, whose own rows are oriented: as
-                              many, of as many bytes, without gaps. Where the oriented ones verify a pair, these are
-                              tried too, and the result with more places is taken. Both or neither; NULL: none */
+                              many, of as many bytes, without gaps. Where the oriented ones verify a pair whose
+                              images are turned by less than 18 degrees, these are tried too, and the result with
+                              more places is taken. Both or neither; NULL: none */
 } kb_verify_options;
 
 typedef struct kb_verification {
