@@ -72,17 +72,24 @@ VEC_INLINE void sum_next(vec *sum, vec *run, vec sample)
     v_store(sum, v_add(v_load(sum), *run));
 }
 
+/* 16 samples of row y, from x on; `run` is the sum of the samples before them. A function of its own, since it is large
+ * and grids of both sides need it. */
+VEC_TARGET static vec sum_gray_samples(const uint8_t *patches, int side, int x, int y, vec run, vec *sums)
+{
+    vec units[8];
+    load_samples(patches, side, x, y, units);
+    VEC_UNROLL
+    for (int u = 0; u < 8; u++) {
+        sum_next(sums + x + 2 * u + 1, &run, first_sample(units[u]));
+        sum_next(sums + x + 2 * u + 2, &run, second_sample(units[u]));
+    }
+    return run;
+}
+
 VEC_INLINE void sum_gray_row(const uint8_t *patches, int side, int y, vec *sums)
 {
-    vec run = v_zero(), units[8];
-    for (int x = 0; x < side; x += 16) {
-        load_samples(patches, side, x, y, units);
-        VEC_UNROLL
-        for (int u = 0; u < 8; u++) {
-            sum_next(sums + x + 2 * u + 1, &run, first_sample(units[u]));
-            sum_next(sums + x + 2 * u + 2, &run, second_sample(units[u]));
-        }
-    }
+    vec run = v_zero();
+    for (int x = 0; x < side; x += 16) run = sum_gray_samples(patches, side, x, y, run, sums);
 }
 
 VEC_INLINE void measure_grid(const kbi_box_table *table, const uint8_t *patches, int side, boxes_scratch *s)
