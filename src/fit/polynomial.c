@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -O2: more copies of its loops bring nothing. */
 /* Real roots of a polynomial by Sturm's theorem.
  *
  * p0 = p, p1 = p', p(k+1) = -(the remainder of p(k-1) by p(k)) x a positive factor. With V(x) the number of changes of
