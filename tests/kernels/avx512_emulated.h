@@ -62,6 +62,19 @@ static inline __mmask32 lacking_not_below_epi16(__m512i first, __m512i second)
 #define _mm512_mask_cmpge_epi16_mask(k, a, b) ((k) & lacking_not_below_epi16(a, b))
 #define _mm512_mask_cmple_epi16_mask(k, a, b) ((k) & lacking_not_below_epi16(b, a))
 
+/* The lanes of mask where a <= b. A function, since macros may be its arguments. */
+static inline __mmask16 lacking_mask_cmple_epi32(__mmask16 mask, __m512i first, __m512i second)
+{
+    int32_t a[16], b[16];
+    memcpy(a, &first, sizeof a);
+    memcpy(b, &second, sizeof b);
+    for (int i = 0; i < 16; i++)
+        if (a[i] > b[i]) mask = (__mmask16)(mask & ~(1u << i));
+    return mask;
+}
+#undef _mm512_mask_cmple_epi32_mask
+#define _mm512_mask_cmple_epi32_mask lacking_mask_cmple_epi32
+
 static inline __m512i lacking_srai_epi32(__m512i first, int n)
 {
     int32_t a[16];
@@ -124,6 +137,27 @@ LACKING_WIDEN(lacking_cvtepi16_epi32, int16_t)
 LACKING_WIDEN(lacking_cvtepu16_epi32, uint16_t)
 #define _mm512_cvtepi16_epi32 lacking_cvtepi16_epi32
 #define _mm512_cvtepu16_epi32 lacking_cvtepu16_epi32
+
+static inline __m256i lacking_cvtepi32_epi16(__m512i numbers)
+{
+    uint32_t a[16];
+    uint16_t b[16];
+    __m256i found;
+    memcpy(a, &numbers, sizeof a);
+    for (int i = 0; i < 16; i++) b[i] = (uint16_t)a[i];
+    memcpy(&found, b, sizeof b);
+    return found;
+}
+#define _mm512_cvtepi32_epi16 lacking_cvtepi32_epi16
+
+static inline void lacking_mask_storeu_epi8(void *p, __mmask64 mask, __m512i bytes)
+{
+    uint8_t a[64];
+    memcpy(a, &bytes, sizeof a);
+    for (int i = 0; i < 64; i++)
+        if (mask >> i & 1) ((uint8_t *)p)[i] = a[i];
+}
+#define _mm512_mask_storeu_epi8 lacking_mask_storeu_epi8
 
 static inline void lacking_mask_cvtepi16_storeu_epi8(void *p, __mmask32 mask, __m512i words)
 {
