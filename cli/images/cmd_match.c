@@ -39,6 +39,8 @@ static int match_check_cameras(const cli_common *common, const match_job *job)
         return cli_usage_error(common, "--fit %s needs --camera fx,fy,cx,cy", fits[job->fit]);
     if (!fit_calibrated(job) && job->fit != FIT_ANY && (cameras[0].struct_size || cameras[1].struct_size))
         return cli_usage_error(common, "--camera belongs to --fit essential, rotation and any");
+    if (cameras[1].struct_size && !cameras[0].struct_size)
+        return cli_usage_error(common, "--camera-b needs --camera, the camera of A");
     return CLI_DONE;
 }
 

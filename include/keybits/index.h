@@ -263,7 +263,7 @@ typedef struct kb_loop_options {
     int32_t min_places;    /* the fewest places (kb_fit_report) of a loop; 0: 30 */
     double min_score;      /* of a candidate, relative to the median score of an image with the one before it; 0: 0.5.
                               Lower finds places that have changed more, and more false candidates. */
-    kb_geometry geometry;  /* as in kb_verify_options */
+    kb_geometry geometry;  /* as in kb_verify_options, of those without cameras; any: 0 */
     double threshold;
 } kb_loop_options;
 

@@ -177,6 +177,7 @@ run "$KEYBITS" match a.pgm turned.pgm -m m.kbm --fit rotation --camera 3000,3000
 says "lies outside the image"
 refuse 2 "--fit essential needs --camera" "$KEYBITS" match a.pgm b.pgm -m m.kbm --fit essential
 refuse 2 "--camera belongs to" "$KEYBITS" match a.pgm b.pgm -m m.kbm --fit homography --camera 300,300,1,1
+refuse 2 "--camera-b needs --camera" "$KEYBITS" match a.pgm b.pgm -m m.kbm --camera-b 300,300,1,1
 refuse 2 "is no camera" "$KEYBITS" match a.pgm b.pgm -m m.kbm --fit rotation --camera 300,x
 refuse 2 "must be positive" "$KEYBITS" match a.pgm b.pgm -m m.kbm --fit rotation --camera 0,300,1,1
 
