@@ -129,6 +129,8 @@ def _options(geometry: int, threshold: float, confidence: float, max_iterations:
     order, exact = _per_match("quality", quality, n), _per_match("deviations", deviations, n)
     if exact is not None and (np.isinf(exact) | (exact < 0)).any():
         raise KeybitsValueError("deviations must be finite and not negative; 0 and NaN are not known ones")
+    if camera2 is not None and camera1 is None:
+        raise KeybitsValueError("camera_b needs camera, the camera of a")
     number("threshold", threshold, 0, 10 ** 9)
     number("confidence", confidence, 0, 1 - 2 ** -53)
     first = instance("camera", camera1, Camera)._struct() if camera1 is not None else None

@@ -58,6 +58,8 @@ def test_any_geometry():
     assert plane.fit.geometry == "homography" and plane.fit.H is not None and plane.fit.F is None and plane.fit.rotation is None
     x, y = keybits.match_points(pair.keypoints_a, pair.keypoints_b, pair.matches)
     assert keybits.fit(x, y, "any").geometry == "fundamental"
+    with pytest.raises(ValueError, match="camera_b needs camera"):
+        keybits.match_images(scene, beside, camera_b=keybits.Camera(300, 300, 110, 120))
 
 
 def test_options():
